@@ -1,0 +1,67 @@
+# The names of what can be done here; `make help` lists them. Needs only Python 3.11 or later (PYTHON=python3.12 names another) and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+IMAGES ?=
+SEED ?= 7
+WORKERS ?= 2
+# For one more option to pytest, chaos or bench: make test ARGS="-k claim"
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test test-all chaos chaos-smoke bench lint lock docs-settings clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+venv: $(VENV)/.test ## the virtual environment with all tools, from requirements/test.lock
+
+demo: $(VENV)/.demo ## photographs become thumbnails, one process per task, on an embedded server (IMAGES=dir/ for your own)
+	$(BIN)/python -m demo $(if $(IMAGES),--images "$(IMAGES)") $(ARGS)
+
+test: lint ## checks and tests on the embedded server, under 3 minutes
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+test-all: lint ## all tests in full: embedded server, redis-server, Cluster and Sentinel
+	$(BIN)/python -m pytest -n $(WORKERS) --full $(ARGS)
+
+chaos: $(VENV)/.test ## 2,000 tasks in each mode while workers, controllers and Redis are killed (SEED=7)
+	$(BIN)/python -m chaos --seed $(SEED) $(ARGS)
+
+chaos-smoke: $(VENV)/.test ## the same with 300 tasks, under 90 seconds
+	$(BIN)/python -m chaos --tasks 300 --seed 7 --within 90 $(ARGS)
+
+bench: $(VENV)/.test ## speed and cost beside rq, dramatiq and raw redis-py
+	$(BIN)/python -m bench $(ARGS)
+
+lint: $(VENV)/.test ## ruff, mypy --strict, the layers
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs-settings: $(VENV)/.test ## write docs/settings.md from runner/config.py
+	$(BIN)/python -m runner.config > docs/settings.md
+
+lock: $(VENV)/.test ## renew requirements/*.lock (the newest versions that pyproject.toml allows)
+	$(BIN)/python -m pip install --quiet uv
+	sh requirements/lock.sh $(BIN)/uv
+
+clean: ## remove everything that was built here
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache demo/out chaos/out bench/out
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "runner needs Python 3.11 or later; name one with: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "this Python has no venv module; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# Two stamps, so that a demo on a fresh machine does not wait for the test tools; the second lock holds the first one's versions.
+$(VENV)/.demo: requirements/demo.lock pyproject.toml | $(BIN)/python
+	@test -e $(VENV)/.test || $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.test: requirements/test.lock pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@ $(VENV)/.demo

@@ -1,0 +1,28 @@
+"""A task queue on Redis in which one pod takes one task and exits. Imported by users: `runner.task`, `runner.Producer`.
+
+The public names are loaded at first use, so that a worker's parent process pays for none of them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from runner.handlers import Context, Fatal, Retry, task
+    from runner.producer import Producer
+
+__version__ = "0.1.0"
+__all__ = ["Context", "Fatal", "Producer", "Retry", "__version__", "task"]
+
+_HOMES = {"Context": "runner.handlers", "Fatal": "runner.handlers", "Retry": "runner.handlers", "task": "runner.handlers"} | {
+    "Producer": "runner.producer"
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'runner' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
