@@ -1,0 +1,8 @@
+"""The only door to Redis: one method per transition of the state diagram. Called by producer, worker, controller and cli."""
+
+from runner.broker.broker import Broker
+from runner.broker.claims import Empty, Reaped, Settled
+from runner.broker.queue import Queue
+from runner.broker.reads import Facts, Measures
+
+__all__ = ["Broker", "Empty", "Facts", "Measures", "Queue", "Reaped", "Settled"]

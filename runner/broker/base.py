@@ -1,0 +1,91 @@
+"""What every transition needs: a queue's keys, its declaration kept fresh, bytes made text. Called by the broker's other modules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from runner import scripts
+from runner.errors import NewerLayoutError, OutOfMemoryError, UndeclaredQueueError
+from runner.keys import Keys, queue_key
+from runner.queue import LAYOUT, Declaration
+from runner.scripts import Argument
+from runner.task import Counters
+
+T = TypeVar("T")
+
+
+def text(value: Any) -> str:
+    """Bytes of Redis as text; ids of any form survive the way there and back."""
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+
+
+def raw(value: str) -> bytes:
+    """Text as the bytes that `text` read."""
+    return value.encode("utf-8", "surrogateescape")
+
+
+def counters(word: Any) -> Counters:
+    """The counters word of a record."""
+    return Counters(*(int(n) for n in text(word).split(",")))
+
+
+def read_declaration(client: Any, prefix: str, name: str) -> Declaration:
+    """Read a queue's declaration.
+
+    Raises UndeclaredQueueError, NewerLayoutError.
+    """
+    stored = client.hgetall(f"{{{queue_key(prefix, name)}}}:queue")
+    if not stored:
+        raise UndeclaredQueueError(name)
+    fields = {text(k): text(v) for k, v in stored.items()}
+    if int(fields["layout"]) > LAYOUT:
+        raise NewerLayoutError(name, int(fields["layout"]), LAYOUT)
+    return Declaration.from_fields(name, fields)
+
+
+def head(declaration: Declaration) -> tuple[Argument, ...]:
+    """ARGV 1 to 6 of every script (runner/lua/prelude.lua)."""
+    d = declaration
+    return (d.rev, d.mode, d.lease_ms, int(d.keep_done_s * 1000), d.max_length, ",".join(d.priorities))
+
+
+class Base:
+    """One declared queue in one Redis."""
+
+    def __init__(self, client: Any, prefix: str, declaration: Declaration) -> None:
+        self.client = client
+        self.prefix = prefix
+        self.use(declaration)
+
+    def use(self, declaration: Declaration) -> None:
+        """Take a declaration that was read anew."""
+        self.declaration = declaration
+        self.keys = Keys(prefix=self.prefix, declaration=declaration)
+        self._head = head(declaration)
+
+    @property
+    def name(self) -> str:
+        """The queue's name, without prefix."""
+        return self.declaration.name
+
+    def run(self, name: str, *args: Argument) -> Any:
+        """Run one script of this queue."""
+        return self.current(lambda: scripts.run(self.client, name, self.keys.all, (*self._head, *args)))
+
+    def run_all(self, calls: Sequence[tuple[str, Sequence[Argument]]]) -> list[Any]:
+        """Run several scripts of this queue in one round trip."""
+        return self.current(lambda: scripts.run_all(self.client, [(name, self.keys.all, (*self._head, *args)) for name, args in calls]))
+
+    def current(self, call: Callable[[], T]) -> T:
+        """Repeat a call with a fresh declaration while somebody declares the queue again."""
+        for _ in range(5):
+            try:
+                return call()
+            except scripts.StaleDeclaration:
+                self.use(read_declaration(self.client, self.prefix, self.name))
+            except scripts.MissingDeclaration:
+                raise UndeclaredQueueError(self.name) from None
+            except scripts.MemoryFull:
+                raise OutOfMemoryError from None
+        return call()

@@ -1,0 +1,79 @@
+"""One Redis and one prefix: declarations, the index of queues, finding an id, the controller's own record. Called by the roles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from redis.exceptions import ResponseError
+
+from runner import scripts
+from runner.broker.base import head, raw, read_declaration, text
+from runner.broker.queue import Queue
+from runner.broker.reads import Facts, facts_of
+from runner.errors import ConfigError, NewerLayoutError
+from runner.keys import Keys, index_key, passes_key
+from runner.queue import LAYOUT, Declaration
+
+
+class Broker:
+    """Opens queues. `client` is redis-py's, with bytes replies and a Retry: every script can be called again."""
+
+    def __init__(self, client: Any, prefix: str = "") -> None:
+        self.client = client
+        self.prefix = prefix
+
+    def open(self, name: str) -> Queue:
+        """A declared queue.
+
+        Raises UndeclaredQueueError, NewerLayoutError.
+        """
+        return Queue(self.client, self.prefix, read_declaration(self.client, self.prefix, name))
+
+    def declare(self, declaration: Declaration) -> Queue:
+        """Write a declaration; saying the same again changes only its rev.
+
+        Raises ConfigError when mode or priorities would change under tasks, NewerLayoutError.
+        """
+        keys = Keys(prefix=self.prefix, declaration=declaration)
+        stored = [word for item in declaration.to_fields().items() if item[0] != "rev" for word in item]
+        try:
+            rev = scripts.run(self.client, "declare", keys.all, (*head(declaration), LAYOUT, *stored))
+        except ResponseError as error:
+            raise _refusal(declaration, str(error)) from None
+        self.client.sadd(index_key(self.prefix), declaration.name)
+        return Queue(self.client, self.prefix, replace(declaration, rev=int(rev)))
+
+    def names(self) -> list[str]:
+        """The declared queues' names, sorted."""
+        return sorted(text(name) for name in self.client.smembers(index_key(self.prefix)))
+
+    def queues(self) -> list[Queue]:
+        """All declared queues, opened."""
+        return [self.open(name) for name in self.names()]
+
+    def find(self, task_id: str, queues: Sequence[Queue] | None = None) -> tuple[Queue, Facts] | None:
+        """Look for an id over all declared queues, in one round trip; a live one wins over one that ended."""
+        asked = self.queues() if queues is None else list(queues)
+        calls = [("look", q.keys.all, (*head(q.declaration), raw(task_id))) for q in asked]
+        found = [(q, facts_of(reply)) for q, reply in zip(asked, scripts.run_all(self.client, calls), strict=True) if reply]
+        ended = ("done", "cancelled", "dead")
+        return min(found, key=lambda pair: pair[1].state in ended, default=None)
+
+    def note_pass(self, facts: dict[str, str | int]) -> None:
+        """Record that the controller ran."""
+        self.client.hset(passes_key(self.prefix), mapping=facts)
+
+    def last_pass(self) -> dict[str, str]:
+        """What `note_pass` recorded last; empty if the controller never ran."""
+        return {text(k): text(v) for k, v in self.client.hgetall(passes_key(self.prefix)).items()}
+
+
+def _refusal(declaration: Declaration, said: str) -> Exception:
+    if "NEWERLAYOUT" in said:
+        return NewerLayoutError(declaration.name, int(said.split()[-1]), LAYOUT)
+    if "QUEUEBUSY" in said:
+        why = said.split("QUEUEBUSY ", 1)[1]
+        return ConfigError(f"queue {declaration.name!r}: mode and priorities cannot change while it holds {why}: let it drain, or declare another name")
+    return ResponseError(said)

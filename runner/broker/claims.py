@@ -1,0 +1,162 @@
+"""What a holder does: claim, adopt, extend, settle, and what a reaper does. Called by worker, heartbeat and controller."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runner.broker.base import Base, counters, raw, text
+from runner.scripts import Argument
+from runner.errors import ClaimLostError
+from runner.task import Claim
+
+COUNTERS = {"": 0, "errors": 1, "timeouts": 2, "crashes": 3, "ooms": 4, "releases": 5, "unknown_ms": 7}
+CHUNK = 200
+REAPER_MS = 15_000
+"""A reaper settles within this or its claims expire again; longer than any pass over one chunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """Nothing was waiting. `earliest_ms` is when the first claim of others expires, by Redis's clock; -1 for none."""
+
+    now_ms: int
+    earliest_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reaped:
+    """What one look for expired claims took over."""
+
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """One settle: the arguments of a retry (`delay_ms`) or bury (`reason`, `detail`). `attempt` is its JSON line."""
+
+    id: str
+    token: str
+    counter: str = ""
+    attempt: bytes = b""
+    delay_ms: int = 0
+    reason: str = ""
+    detail: str = ""
+
+
+def new_token() -> str:
+    """A token nobody can guess or repeat."""
+    return secrets.token_hex(12)
+
+
+class Claims(Base):
+    """Transitions of a claimed task."""
+
+    def claim(self, token: str, holder: str) -> Claim | Empty:
+        """Take one waiting task; asking again with the same token answers the same."""
+        return self._claimed(self.run("claim", *self._claim_args(token, holder)), token)
+
+    def begin(self, token: str, holder: str, reap_limit: int) -> tuple[int, Reaped, Claim | Empty]:
+        """Promote what is due, reap what has expired and claim, in one round trip."""
+        stem = new_token()
+        calls: list[tuple[str, Sequence[Argument]]] = [("promote", (CHUNK,)), ("reap", (stem, reap_limit, REAPER_MS))]
+        promoted, reaped, claimed = self.run_all([*calls, ("claim", self._claim_args(token, holder))])
+        return int(promoted[0]), _reaped(reaped), self._claimed(claimed, token)
+
+    def _claim_args(self, token: str, holder: str) -> tuple[Argument, ...]:
+        return (token, holder or "-", f"bare-{token}-{secrets.token_hex(4)}")
+
+    def _claimed(self, reply: Any, token: str) -> Claim | Empty:
+        if not reply[0]:
+            return Empty(now_ms=int(reply[1]), earliest_ms=int(reply[2]))
+        _, _, task_id, priority, first_ms, counts, wish, body = reply
+        return Claim(
+            id=text(task_id),
+            token=token,
+            body=body,
+            priority=text(priority),
+            first_ms=int(first_ms),
+            counters=counters(counts),
+            fresh=wish == b"adopt",
+            cancelled=wish == b"cancel",
+        )
+
+    def adopt(self, claim: Claim, task_id: str, key: str) -> bool:
+        """Give a bare push its own id and key; False when it is a duplicate, settled unrun.
+
+        Raises ClaimLostError.
+        """
+        word = text(self.run("adopt", raw(claim.id), claim.token, raw(task_id), raw(key)))
+        return _kept(word, claim.id) == "ok"
+
+    def extend(self, task_id: str, token: str, progress: str = "-") -> str:
+        """A heartbeat: `ok`, `cancel` when somebody wants the task cancelled, or `lost`."""
+        return text(self.run("extend", raw(task_id), token, progress))
+
+    def complete(self, task_id: str, token: str, result: bytes, attempt: bytes) -> str:
+        """Record a task as done: `ok`, or `again` for a repeated call.
+
+        Raises ClaimLostError.
+        """
+        return _kept(text(self.run("complete", raw(task_id), token, result, attempt)), task_id)
+
+    def release(self, task_id: str, token: str, attempt: bytes) -> str:
+        """Hand a task back with no attempt burnt: `ok`, `again` or `cancelled`.
+
+        Raises ClaimLostError.
+        """
+        return _kept(text(self.run("release", raw(task_id), token, attempt)), task_id)
+
+    def retry(self, settled: Sequence[Settled]) -> list[str]:
+        """Let tasks run again after `delay_ms`: a word each, `ok`, `again`, `cancelled` or `lost`."""
+        return self._settle("retry", [(raw(s.id), s.token, s.delay_ms, COUNTERS[s.counter], s.attempt) for s in settled])
+
+    def bury(self, settled: Sequence[Settled]) -> list[str]:
+        """Put tasks among the dead letters: a word each, `ok`, `again`, `cancelled` or `lost`."""
+        return self._settle("bury", [(raw(s.id), s.token, s.reason, raw(s.detail), COUNTERS[s.counter], s.attempt) for s in settled])
+
+    def _settle(self, name: str, rows: list[tuple[Argument, ...]]) -> list[str]:
+        words: list[str] = []
+        for at in range(0, len(rows), CHUNK):
+            words += [text(word) for word in self.run(name, *(value for row in rows[at : at + CHUNK] for value in row))]
+        return words
+
+    def cancel(self, task_id: str, token: str = "", attempt: bytes = b"") -> str:
+        """Cancel: `cancelled`, `cancelling` (its holder will), or the state that cannot be: `done`, `dead`, `unknown`.
+
+        With a token it is the holder's own settle, and ClaimLostError is raised when it holds no more.
+        """
+        word = text(self.run("cancel", raw(task_id), token, attempt))
+        return _kept(word, task_id) if token else word
+
+    def reap(self, limit: int = CHUNK) -> Reaped:
+        """Take over claims that expired, to settle them through the one retry policy."""
+        return _reaped(self.run("reap", new_token(), limit, REAPER_MS))
+
+
+def _kept(word: str, task_id: str) -> str:
+    if word == "lost":
+        raise ClaimLostError(task_id)
+    return word
+
+
+def _reaped(reply: Any) -> Reaped:
+    return Reaped(claims=tuple(_taken_over(row) for row in reply))
+
+
+def _taken_over(row: Any) -> Claim:
+    task_id, token, priority, first_ms, counts, wish, started_ms, holder = row
+    return Claim(
+        id=text(task_id),
+        token=text(token),
+        body=b"",
+        priority=text(priority),
+        first_ms=int(first_ms),
+        counters=counters(counts),
+        fresh=wish == b"adopt",
+        cancelled=wish == b"cancel",
+        holder=text(holder),
+        started_ms=int(started_ms),
+    )

@@ -1,0 +1,86 @@
+"""The dead letters: read, replay, purge, trim. Called by controller and cli."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from runner.broker.base import Base, counters, text
+from runner.task import Counters
+
+PAGE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """One buried task. `entry` names it in the dead stream; times in ms since the epoch."""
+
+    entry: str
+    id: str
+    reason: str
+    detail: str
+    counters: Counters
+    first_ms: int
+    priority: str
+    body: bytes = field(repr=False)
+    attempts: bytes = field(repr=False, default=b"")
+
+    @property
+    def buried_ms(self) -> int:
+        """When it was buried, by Redis's clock."""
+        return int(self.entry.split("-")[0])
+
+
+class Dead(Base):
+    """Transitions out of `dead`."""
+
+    def dead_letters(self, newest_first: bool = False, page: int = PAGE) -> Iterator[DeadLetter]:
+        """All dead letters, a page at a time, in constant memory."""
+        last = ""
+        while True:
+            entries = self._page(last, newest_first, page)
+            for entry, fields in entries:
+                last = text(entry)
+                yield _letter(last, fields)
+            if len(entries) < page:
+                return
+
+    def _page(self, last: str, newest_first: bool, page: int) -> list[tuple[bytes, dict[bytes, bytes]]]:
+        dead = self.keys.part("dead")
+        bound = f"({last}" if last else ""
+        if newest_first:
+            return list(self.client.xrevrange(dead, bound or "+", "-", count=page))
+        return list(self.client.xrange(dead, bound or "-", "+", count=page))
+
+    def replay(self, entries: Sequence[str], attempt: bytes) -> int:
+        """Run dead letters again; how many were. Each becomes exactly one waiting task, however many replay at once."""
+        replayed = at = 0
+        while at < len(entries):
+            chunk = entries[at : at + PAGE]
+            looked, made = self.run("replay", self.declaration.default_priority, attempt, *chunk)
+            at, replayed = at + int(looked), replayed + int(made)
+        return replayed
+
+    def purge(self, entries: Sequence[str]) -> int:
+        """Drop dead letters for good; how many were."""
+        chunks = (entries[at : at + PAGE] for at in range(0, len(entries), PAGE))
+        return sum(int(self.run("purge", "purged", *chunk)) for chunk in chunks)
+
+    def trim_dead(self, now_ms: int) -> int:
+        """Drop one chunk of dead letters that are over the caps of age or count; how many were."""
+        oldest_ms = now_ms - int(self.declaration.dead_max_age_s * 1000)
+        return int(self.run("purge", "trimmed", "*", self.declaration.dead_max, oldest_ms, PAGE))
+
+
+def _letter(entry: str, fields: dict[bytes, bytes]) -> DeadLetter:
+    return DeadLetter(
+        entry=entry,
+        id=text(fields[b"id"]),
+        reason=text(fields[b"reason"]),
+        detail=text(fields[b"detail"]),
+        counters=counters(fields[b"counters"]),
+        first_ms=int(fields[b"first_ms"]),
+        priority=text(fields[b"priority"]),
+        body=fields[b"body"],
+        attempts=fields.get(b"attempts", b""),
+    )

@@ -1,0 +1,53 @@
+"""How tasks come in: one script for a chunk of them. Called by producer and cli."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from runner.broker.base import Base, raw, text
+from runner.errors import BodyTooLargeError, QueueFullError, UnknownPriorityError
+from runner.scripts import Argument
+from runner.task import Receipt, Submission
+
+CHUNK_TASKS = 200
+CHUNK_BYTES = 1024 * 1024
+
+
+class Intake(Base):
+    """Transitions from nothing to waiting or delayed."""
+
+    def submit(self, chunk: Sequence[Submission]) -> list[Receipt]:
+        """Take in tasks, at most CHUNK_TASKS or CHUNK_BYTES at a time: a receipt each, in order.
+
+        Raises QueueFullError at the first one that the queue's max_length refuses, with the receipts before it in `accepted`,
+        BodyTooLargeError and UnknownPriorityError before anything is written, OutOfMemoryError.
+        """
+        return self.receipts(chunk, self.run("submit", *self.submit_args(chunk)))
+
+    def submit_args(self, chunk: Sequence[Submission]) -> list[Argument]:
+        """ARGV 7.. of lua/submit.lua."""
+        self.check(chunk)
+        args: list[Argument] = []
+        for s in chunk:
+            args += (raw(s.id), s.priority, s.delay_ms, s.expires_ms, raw(s.key), 1 if s.checked else 0, s.body)
+        return args
+
+    def check(self, chunk: Sequence[Submission]) -> None:
+        """Refuse what the declaration does not allow."""
+        limit, known = self.declaration.max_body_bytes, self.declaration.priorities
+        for s in chunk:
+            if len(s.body) > limit:
+                raise BodyTooLargeError(len(s.body), limit)
+            if s.priority not in known:
+                raise UnknownPriorityError(self.name, s.priority, known)
+
+    def receipts(self, chunk: Sequence[Submission], reply: Any) -> list[Receipt]:
+        """The script's answer, a receipt per task."""
+        made = [Receipt(s.id, "delayed" if s.delay_ms > 0 else "waiting", True) for s in chunk]
+        for index, word, task_id, state, after in reply[1]:
+            at = int(index)
+            if word == b"full":
+                raise QueueFullError(self.name, self.declaration.max_length, tuple(made[:at]))
+            made[at] = Receipt(text(task_id), text(state), word == b"made", text(after) or None)
+        return made

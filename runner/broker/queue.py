@@ -1,0 +1,13 @@
+"""A declared queue, opened: all its transitions in one object. Called by the roles through Broker.open."""
+
+from __future__ import annotations
+
+from runner.broker.claims import Claims
+from runner.broker.dead import Dead
+from runner.broker.intake import Intake
+from runner.broker.reads import Reads
+from runner.broker.upkeep import Upkeep
+
+
+class Queue(Intake, Claims, Dead, Upkeep, Reads):
+    """Submit, claim, settle, bury, replay, promote, reap, read: each method is one script."""

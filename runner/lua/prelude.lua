@@ -1,0 +1,255 @@
+-- What every script shares: names of the keys, the record, the two modes. Put before each script by runner/scripts.py.
+-- KEYS: runner/keys.py ORDER, then the priorities, highest first.
+-- ARGV: 1 rev of the declaration, 2 mode, 3 lease in ms, 4 keep_done in ms, 5 max_length, 6 priorities joined by commas; the script's own follow.
+-- A record in `tasks` is one line of words: state priority entry first_ms counters life wish token last key.
+--   counters: errors,timeouts,crashes,ooms,releases,replays,unknown_ms   wish: "cancel", "adopt" (a bare push whose body was not asked for its id yet) or "-"
+--   token: the holder's, "-" for none   last: the token that settled last, so that a settle whose reply was lost can be repeated
+--   A task that nobody claimed yet stops after first_ms. The key may hold spaces and is the rest of the line.
+local QUEUE, TASKS, BODIES, CLAIMS, HELD, DELAYED, EXPIRIES, BUSINESS, DEAD, BURIED, LIVES, TURN, PULSE, COUNTS =
+  KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
+local DONE = {KEYS[15], KEYS[16], KEYS[17], KEYS[18]}
+local FIRST_PRIORITY, OWN = 19, 7
+local REV, STREAM, LEASE_MS, KEEP_MS, MAX_LENGTH = ARGV[1], ARGV[2] == 'stream', tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local GROUP, CONSUMER = 'runner', 'runner'
+local ATTEMPTS_KEPT, ATTEMPTS_BYTES, CHUNK_BYTES = 10, 65536, 1048576
+local FRESH = '0,0,0,0,0,0,0'
+
+local call, match, floor = redis.call, string.match, math.floor
+local clock = call('TIME')
+local NOW = clock[1] * 1000 + floor(clock[2] / 1000)
+
+-- Redis keeps no number type: a rev that differs, or none, means that the caller's declaration is old or the queue undeclared.
+local function stale()
+  local rev = call('HGET', QUEUE, 'rev')
+  if rev ~= REV then return redis.error_reply(rev and 'STALEQUEUE declared again' or 'NOQUEUE undeclared') end
+end
+
+local WATCHED, NAMES = {}, {}
+for name in string.gmatch(ARGV[6], '[^,]+') do
+  NAMES[#NAMES + 1] = name
+  WATCHED[name] = KEYS[FIRST_PRIORITY + #NAMES - 1]
+end
+
+local function parse(line)
+  if not line then return nil end
+  local r = {}
+  r.state, r.priority, r.entry, r.first, r.counters, r.life, r.wish, r.token, r.last, r.key =
+    match(line, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$')
+  if r.state then return r end
+  r.state, r.priority, r.entry, r.first = match(line, '^(%S+) (%S+) (%S+) (%S+)$')
+  r.counters, r.life, r.wish, r.token, r.last, r.key = FRESH, '1', '-', '-', '-', ''
+  return r
+end
+
+local function load(id) return parse(call('HGET', TASKS, id)) end
+
+local function line(r)
+  return table.concat({r.state, r.priority, r.entry, r.first, r.counters, r.life, r.wish, r.token, r.last, r.key}, ' ')
+end
+
+local function save(id, r) call('HSET', TASKS, id, line(r)) end
+
+local function fresh(priority, entry, first)
+  return {state = 'waiting', priority = priority, entry = entry, first = first, counters = FRESH, life = '1', wish = '-', token = '-', last = '-', key = ''}
+end
+
+-- Raise the n-th counter of a record; 7 notes a time once instead.
+local function bump(r, n)
+  local at = 0
+  r.counters = string.gsub(r.counters, '[^,]+', function(word)
+    at = at + 1
+    if at ~= n then return word end
+    if n == 7 then return word == '0' and string.format('%.0f', NOW) or word end
+    return tostring(tonumber(word) + 1)
+  end)
+end
+
+local function count(field, by) call('HINCRBY', COUNTS, field, by or 1) end
+
+-- Bodies. A stream entry holds `id` and `body`, or one field with an envelope, or flat fields, which travel as netstrings.
+local function netstrings(fields)
+  local parts = {}
+  for i = 1, #fields do parts[i] = #fields[i] .. ':' .. fields[i] .. ',' end
+  return table.concat(parts)
+end
+
+local function read_entry(fields)
+  local found = {}
+  for i = 1, #fields, 2 do found[fields[i]] = fields[i + 1] end
+  local flat = found.type or found.task_type
+  if found.body and not flat then return found.body, found.id end
+  if #fields == 2 and not flat then return fields[2], nil end
+  return netstrings(fields), nil
+end
+
+local function entry_body(key, entry)
+  local found = call('XRANGE', key, entry, entry)
+  if #found == 0 then return nil end
+  return (read_entry(found[1][2]))
+end
+
+local function body_of(id, r)
+  if STREAM and r.state ~= 'delayed' then return entry_body(WATCHED[r.priority], r.entry) end
+  return call('HGET', BODIES, id) or nil
+end
+
+local function add_waiting(id, r, body, front)
+  r.state = 'waiting'
+  if STREAM then
+    r.entry = call('XADD', WATCHED[r.priority], '*', 'id', id, 'body', body)
+    call('HDEL', BODIES, id)
+  else
+    r.entry = '-'
+    call('HSET', BODIES, id, body)
+    call(front and 'RPUSH' or 'LPUSH', WATCHED[r.priority], 'ref:' .. id)
+  end
+end
+
+local function drop_entry(r)
+  if r.entry == '-' then return end
+  call('XACK', WATCHED[r.priority], GROUP, r.entry)
+  call('XDEL', WATCHED[r.priority], r.entry)
+end
+
+-- Attempts: one JSON line each, the oldest dropped first.
+local function with_attempt(lines, new)
+  if new == '' then return lines or '' end
+  local kept = lines and lines ~= '' and lines .. '\n' .. new or new
+  local _, breaks = string.gsub(kept, '\n', '\n')
+  while breaks > 0 and (breaks >= ATTEMPTS_KEPT or #kept > ATTEMPTS_BYTES) do
+    kept = string.sub(kept, string.find(kept, '\n', 1, true) + 1)
+    breaks = breaks - 1
+  end
+  return kept
+end
+
+local function note_attempt(id, new)
+  if new ~= '' then call('HSET', LIVES, id, with_attempt(call('HGET', LIVES, id), new)) end
+end
+
+-- Markers of ended tasks: "i:<id>" to "state token ended_ms counters life result", "l:<id>" to attempts, "k:<key>" to "state id".
+local function find_marker(field)
+  for i = 1, #DONE do
+    local found = call('HGET', DONE[i], field)
+    if found then return found, DONE[i] end
+  end
+end
+
+local function marker_state(id)
+  local found = find_marker('i:' .. id)
+  if found then return match(found, '^(%S+) (%S+)') end
+end
+
+local function mark(...)
+  local period = KEEP_MS / 2
+  local turn = floor(NOW / period)
+  local key = DONE[turn % #DONE + 1]
+  call('HSET', key, ...)
+  call('PEXPIREAT', key, string.format('%.0f', (turn + 1) * period + KEEP_MS))
+end
+
+-- Take a task out of every key but the one its new state lives in; the attempts so far are returned.
+local function forget(id, r)
+  drop_entry(r)
+  if not STREAM or r.state == 'delayed' then call('HDEL', BODIES, id) end
+  if r.state == 'delayed' then call('ZREM', DELAYED, id) else call('ZREM', CLAIMS, id) end
+  if r.token ~= '-' then call('HDEL', HELD, r.token) end
+  call('ZREM', EXPIRIES, id)
+  call('HDEL', TASKS, id)
+  if r.key ~= '' then call('HDEL', BUSINESS, r.key) end
+  local lines = call('HGET', LIVES, id)
+  if lines then call('HDEL', LIVES, id) end
+  return lines or ''
+end
+
+local function end_life(id, r, state, token, result, attempt)
+  local lines = with_attempt(forget(id, r), attempt)
+  local fields = {'i:' .. id, table.concat({state, token, string.format('%.0f', NOW), r.counters, r.life, result}, ' ')}
+  if lines ~= '' then fields[3], fields[4] = 'l:' .. id, lines end
+  if r.key ~= '' then fields[#fields + 1] = 'k:' .. r.key; fields[#fields + 1] = state .. ' ' .. id end
+  mark(unpack(fields))
+  count(state)
+end
+
+local function to_dead(id, r, body, reason, detail, token, attempt)
+  local lines = with_attempt(forget(id, r), attempt)
+  local entry = call('XADD', DEAD, '*', 'id', id, 'body', body or '', 'reason', reason, 'detail', detail, 'counters', r.counters,
+    'first_ms', r.first, 'priority', r.priority, 'life', r.life, 'key', r.key, 'attempts', lines)
+  call('HSET', BURIED, id, entry .. ' ' .. token)
+  if r.key ~= '' then mark('k:' .. r.key, 'dead ' .. id) end
+  count('dead:' .. reason)
+  count('buried')
+end
+
+local function dead_fields(entry)
+  local found = call('XRANGE', DEAD, entry, entry)
+  if #found == 0 then return nil end
+  local f = {}
+  for i = 1, #found[1][2], 2 do f[found[1][2][i]] = found[1][2][i + 1] end
+  return f
+end
+
+local function remove_dead(entry, f)
+  call('XDEL', DEAD, entry)
+  if match(call('HGET', BURIED, f.id) or '', '^(%S+)') == entry then call('HDEL', BURIED, f.id) end
+  count('dead:' .. f.reason, -1)
+end
+
+-- A new run of an id that ended: link it to the old one. A dead letter leaves, its attempts stay with the task.
+local function begin_life(id, r)
+  local buried = call('HGET', BURIED, id)
+  if buried then
+    local entry = match(buried, '^(%S+)')
+    local f = dead_fields(entry)
+    if f then
+      r.life = tostring(tonumber(f.life) + 1)
+      if f.attempts ~= '' then call('HSET', LIVES, id, f.attempts) end
+      remove_dead(entry, f)
+    end
+    return 'dead ' .. id
+  end
+  local found, bucket = find_marker('i:' .. id)
+  if not found then return nil end
+  local state, life = match(found, '^(%S+) %S+ %S+ %S+ (%S+)')
+  r.life = tostring(tonumber(life) + 1)
+  local lines = call('HGET', bucket, 'l:' .. id)
+  if lines then call('HSET', LIVES, id, lines) end
+  call('HDEL', bucket, 'i:' .. id, 'l:' .. id)
+  return state .. ' ' .. id
+end
+
+-- Put a held task back where the next claim takes it first. In stream mode entry, id and place stay; a list takes it at its popping end.
+local function hand_back(id, r)
+  r.state = 'waiting'
+  if STREAM then call('ZADD', CLAIMS, 0, id) else
+    call('ZREM', CLAIMS, id)
+    call('RPUSH', WATCHED[r.priority], 'ref:' .. id)
+  end
+end
+
+local function let_go(r)
+  call('HDEL', HELD, r.token)
+  r.last, r.token = r.token, '-'
+end
+
+-- Who may settle: the record when `token` holds the task; else 'again' when this very token settled before, or 'lost'.
+local function holder(id, token)
+  local r = load(id)
+  if r then
+    if r.state == 'claimed' and r.token == token then return r end
+    return nil, r.last == token and 'again' or 'lost'
+  end
+  local _, settled = marker_state(id)
+  if not settled then settled = match(call('HGET', BURIED, id) or '', ' (%S+)$') end
+  return nil, settled == token and 'again' or 'lost'
+end
+
+-- Silence rule: no holder and no reaper heard for a whole lease means that Redis was away, not the pods. Every claim then gets one more
+-- lease before anything is reaped; without it an outage longer than the lease took every living holder's claim.
+local function hear()
+  local last = call('GET', PULSE)
+  call('SET', PULSE, string.format('%.0f', NOW))
+  if not last or NOW - last <= LEASE_MS then return end
+  local ids = call('ZRANGEBYSCORE', CLAIMS, 1, NOW + LEASE_MS)
+  for i = 1, #ids do call('ZADD', CLAIMS, NOW + LEASE_MS, ids[i]) end
+end

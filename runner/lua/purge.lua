@@ -1,0 +1,28 @@
+#!lua flags=allow-oom
+-- dead -> (nothing): dead letters dropped for good, by name or, for `*`, the oldest that are over the caps. Takes a chunk.
+-- ARGV 7 total to raise ('purged' | 'trimmed'), 8 '*' or an entry, then for '*': 9 most to keep, 10 oldest entry time to keep in ms, 11 limit; else 9.. further entries
+-- RETURNS how many were dropped
+-- INVARIANT: only dead letters are ever dropped.
+local wrong = stale()
+if wrong then return wrong end
+local dropped = 0
+
+local function drop(entry)
+  local f = dead_fields(entry)
+  if not f then return end
+  remove_dead(entry, f)
+  dropped = dropped + 1
+end
+
+if ARGV[8] == '*' then
+  local over = call('XLEN', DEAD) - tonumber(ARGV[9])
+  local oldest = call('XRANGE', DEAD, '-', '+', 'COUNT', tonumber(ARGV[11]))
+  for i = 1, #oldest do
+    if i > over and tonumber(match(oldest[i][1], '^%d+')) >= tonumber(ARGV[10]) then break end
+    drop(oldest[i][1])
+  end
+else
+  for i = 8, #ARGV do drop(ARGV[i]) end
+end
+if dropped > 0 then count(ARGV[7], dropped) end
+return dropped

@@ -1,0 +1,112 @@
+"""A queue's declaration: what is decided once for all its producers and workers. Called by broker, retry and the roles."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from typing import Any
+
+from runner.errors import ConfigError
+
+LAYOUT = 1
+"""Version of the key layout in docs/architecture.md; raised only with an ADR and a CHANGELOG line."""
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+MODES = ("stream", "list")
+REPLAYED = ("crash", "timeout", "lost")
+NEVER_REPLAYED = ("fatal", "unreadable", "expired", "cancelled")
+PARTS = ("queue", "tasks", "bodies", "claims", "held", "delayed", "expiries", "keys", "dead", "buried", "lives", "turn", "pulse", "counts", "done")
+"""Words that follow `{queue}:` in the key layout; no priority may take one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """All that is declared of a queue. Units are in the names; a limit of 0 is none, unless a line says otherwise."""
+
+    name: str
+    mode: str = "stream"
+    priorities: tuple[str, ...] = ("high", "normal", "low")
+    default_priority: str = ""
+    """Lives under the queue's plain name; empty is `normal` where that exists, else the middle one."""
+    default_type: str = ""
+    """The type of a bare push that names none, such as `{"task_id": 206}`."""
+    lease_s: float = 30.0
+    """How long a claim lives without a heartbeat; the heart beats every third of it."""
+    timeout_s: float = 600.0
+    max_timeout_s: float = 3600.0
+    max_retries: int = 3
+    """Runs after a first one that raised; 3 is four starts."""
+    max_timeouts: int = 2
+    """Starts that may time out before the task is buried."""
+    max_crashes: int = 3
+    max_ooms: int = 2
+    max_releases: int = 20
+    backoff_s: float = 5.0
+    max_backoff_s: float = 600.0
+    unknown_type_grace_s: float = 600.0
+    max_length: int = 0
+    max_body_bytes: int = 1024 * 1024
+    keep_done_s: float = 604_800.0
+    """How long a done id answers a second submit, and its result can be read."""
+    dead_max: int = 100_000
+    dead_max_age_s: float = 30 * 86_400.0
+    replay: tuple[str, ...] = REPLAYED
+    """Reasons for which the controller replays a dead letter by itself; empty is never."""
+    replay_after_s: float = 900.0
+    """Age, counted from the first submit, that a dead letter must have."""
+    replay_max: int = 1
+    """Automatic replays of one task."""
+    replay_per_pass: int = 100
+    rev: int = 0
+    """Raised at every declare, so that a process with an old declaration notices."""
+    layout: int = LAYOUT
+
+    def __post_init__(self) -> None:
+        """Raise ConfigError for a declaration that cannot work."""
+        if not self.default_priority and self.priorities:
+            middle = "normal" if "normal" in self.priorities else self.priorities[len(self.priorities) // 2]
+            object.__setattr__(self, "default_priority", middle)
+        for wrong, said in self._faults():
+            if wrong:
+                raise ConfigError(f"queue {self.name!r}: {said}")
+
+    def _faults(self) -> list[tuple[bool, str]]:
+        known = self.priorities
+        return [
+            (not NAME.fullmatch(self.name), "a name has letters, digits, `.`, `_` and `-`, at most 100, and starts with a letter or digit"),
+            (self.mode not in MODES, f"mode {self.mode!r} is neither stream nor list"),
+            (not 1 <= len(known) <= 5 or len(set(known)) != len(known), "priorities are 1 to 5 different names, highest first"),
+            (not all(NAME.fullmatch(p) for p in known), "a priority's name follows the rule of a queue's name"),
+            (any(p in PARTS for p in known), f"no priority may be named {', '.join(PARTS)}: these are the queue's other keys"),
+            (self.default_priority not in known, f"default_priority {self.default_priority!r} is none of {', '.join(known)}"),
+            (self.lease_s < 0.2, "lease_s is at least 0.2"),
+            (self.timeout_s <= 0 or self.max_timeout_s < self.timeout_s, "timeout_s is above 0 and at most max_timeout_s"),
+            (min(self.max_timeouts, self.max_crashes, self.max_ooms) < 1 or min(self.max_retries, self.max_releases) < 0, "a cap is negative or allows no start"),
+            (self.keep_done_s < 1 or self.max_body_bytes < 1, "keep_done_s and max_body_bytes are at least 1"),
+            (any(r in NEVER_REPLAYED for r in self.replay), f"replay never holds {', '.join(NEVER_REPLAYED)}: another run cannot help"),
+        ]
+
+    @property
+    def lease_ms(self) -> int:
+        """The lease in ms, as the scripts take it."""
+        return int(self.lease_s * 1000)
+
+    def to_fields(self) -> dict[str, str]:
+        """The declaration as the strings of its Redis hash; tuples joined by commas."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "name"}
+        return {k: ",".join(v) if isinstance(v, tuple) else str(v) for k, v in values.items()}
+
+    @classmethod
+    def from_fields(cls, name: str, stored: dict[str, str]) -> Declaration:
+        """Read what `to_fields` wrote; fields this release does not know are left alone, missing ones take the default."""
+        values: dict[str, Any] = {"name": name}
+        for f in fields(cls):
+            if f.name in stored and f.name != "name":
+                values[f.name] = _parsed(stored[f.name], type(f.default))
+        return cls(**values)
+
+
+def _parsed(text: str, kind: type) -> Any:
+    if kind is tuple:
+        return tuple(part for part in text.split(",") if part)
+    return kind(text)
