@@ -66,7 +66,7 @@ class Claims(Base):
         return int(promoted[0]), _reaped(reaped), self._claimed(claimed, token)
 
     def _claim_args(self, token: str, holder: str) -> tuple[Argument, ...]:
-        return (token, holder or "-", f"bare-{token}-{secrets.token_hex(4)}")
+        return (token, holder or "-", f"bare-{secrets.token_hex(10)}")
 
     def _claimed(self, reply: Any, token: str) -> Claim | Empty:
         if not reply[0]:

@@ -45,7 +45,6 @@ class Measures:
     waiting: int
     delayed: int
     claimed: int
-    released: int
     expired_claims: int
     dead: int
     oldest_waiting_ms: int

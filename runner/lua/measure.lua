@@ -39,7 +39,7 @@ local back = released > 0 and load(call('ZRANGEBYSCORE', CLAIMS, '-inf', 0, 'LIM
 if back then older(tonumber(back.first)) end
 if STREAM then waiting = math.max(0, waiting - claimed) end
 local due = call('ZRANGE', DELAYED, 0, 0, 'WITHSCORES')
-for name, value in pairs({waiting = waiting, released = released, claimed = claimed, delayed = call('ZCARD', DELAYED), dead = call('XLEN', DEAD),
+for name, value in pairs({waiting = waiting, claimed = claimed, delayed = call('ZCARD', DELAYED), dead = call('XLEN', DEAD),
   expired_claims = call('ZCOUNT', CLAIMS, 1, NOW), oldest_waiting_ms = oldest or -1, next_due_ms = tonumber(due[2] or '-1')}) do
   out[#out + 1] = name
   out[#out + 1] = value

@@ -1,0 +1,27 @@
+"""One attempt as the JSON line that stays with the task. Called by worker and reaper; read by inspect and status."""
+
+from __future__ import annotations
+
+import json
+
+from runner.outcome import Ending, Kind
+
+CLEAN = (Kind.DONE, Kind.RELEASED, Kind.CANCELLED)
+
+
+def attempt_line(ending: Ending, *, number: int, holder: str, started_ms: int, ended_ms: int) -> bytes:
+    """The line for `lives`: what happened, where, what it used; the tail of its output only for one that failed."""
+    facts: dict[str, object] = {"attempt": number, "kind": str(ending.kind), "holder": holder, "started_ms": started_ms, "ended_ms": ended_ms}
+    facts |= {"wall_s": round(ending.wall_s, 3), "cpu_s": round(ending.cpu_s, 3), "peak_kib": ending.peak_kib}
+    if ending.detail:
+        facts["detail"] = ending.detail[:2048]
+    if ending.exit_code is not None:
+        facts["exit_code"] = ending.exit_code
+    if ending.tail and ending.kind not in CLEAN:
+        facts["tail"] = ending.tail.decode("utf-8", "backslashreplace")
+    return json.dumps(facts, separators=(",", ":")).encode()
+
+
+def read_attempts(lines: bytes) -> list[dict[str, object]]:
+    """The attempts of a task, oldest first."""
+    return [json.loads(line) for line in lines.split(b"\n") if line]
