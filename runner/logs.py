@@ -1,0 +1,67 @@
+"""One JSON line per event on stderr; readable lines where a person watches. Called by the roles and everything they log through."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from contextlib import suppress
+from typing import Any
+
+from runner.masking import masked
+
+__all__ = ["LEVELS", "event", "least", "masked"]
+
+LEVELS = ("debug", "info", "warning", "error")
+_state = {"least": 1}
+
+
+def least(level: str) -> None:
+    """From now on write only events of this level and above."""
+    _state["least"] = LEVELS.index(level)
+
+
+def event(name: str, /, level: str = "info", **fields: Any) -> None:
+    """Write one event: `ts`, `level` and `event` first, then the fields as given. A field whose name ends in `url` loses its password."""
+    if LEVELS.index(level) < _state["least"]:
+        return
+    shown = {key: _shown(key, value) for key, value in fields.items()}
+    line = _readable(name, level, shown) if sys.stderr.isatty() else _json({"ts": _now(), "level": level, "event": name} | shown)
+    # Nobody reads this any more: a closed pipe must not cost the task that runs.
+    with suppress(OSError, ValueError):
+        sys.stderr.write(line + "\n")
+        sys.stderr.flush()
+
+
+def _shown(key: str, value: Any) -> Any:
+    if isinstance(value, bytes):
+        value = value.decode(errors="backslashreplace")
+    if isinstance(value, str):
+        return masked(value) if key.endswith("url") else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def _json(record: dict[str, Any]) -> str:
+    return json.dumps(record, default=_plain)
+
+
+def _plain(value: Any) -> str:
+    return value.decode(errors="backslashreplace") if isinstance(value, bytes) else str(value)
+
+
+def _readable(name: str, level: str, fields: dict[str, Any]) -> str:
+    marked = "" if level == "info" else f" {level.upper()}"
+    said = " ".join(f"{key}={value}" if isinstance(value, str) else f"{key}={_json_value(value)}" for key, value in fields.items())
+    return f"{_now()[11:23]}{marked} {name} {said}".rstrip()
+
+
+def _json_value(value: Any) -> str:
+    return json.dumps(value, default=_plain, ensure_ascii=False)
+
+
+def _now() -> str:
+    now = time.time()
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now * 1000) % 1000:03d}Z"
