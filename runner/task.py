@@ -46,7 +46,7 @@ class Claim:
     """Who holds a task now. `token` fences: a script settles only for the token in the task's record.
 
     `fresh` is True for a bare push that got its record at this claim: only its body tells its own id and key, and `adopt` settles that.
-    `holder` and `started_ms` tell who held it before, for a claim that was reaped.
+    `started_ms` is when it was claimed, by Redis's clock; `holder` and it tell of the former holder for a claim that was reaped.
     """
 
     id: str

@@ -71,7 +71,7 @@ class Claims(Base):
     def _claimed(self, reply: Any, token: str) -> Claim | Empty:
         if not reply[0]:
             return Empty(now_ms=int(reply[1]), earliest_ms=int(reply[2]))
-        _, _, task_id, priority, first_ms, counts, wish, body = reply
+        _, now_ms, task_id, priority, first_ms, counts, wish, body = reply
         return Claim(
             id=text(task_id),
             token=token,
@@ -81,6 +81,7 @@ class Claims(Base):
             counters=counters(counts),
             fresh=wish == b"adopt",
             cancelled=wish == b"cancel",
+            started_ms=int(now_ms),
         )
 
     def adopt(self, claim: Claim, task_id: str, key: str) -> bool:

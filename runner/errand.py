@@ -1,0 +1,132 @@
+"""A worker's way from the ready child to the recorded outcome; the sentence is in `run`. Called by worker once its child was forked."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+from runner import logs, wire
+from runner.broker import Broker, Empty, Queue
+from runner.broker.claims import new_token
+from runner.config import WorkerSettings
+from runner.connect import FAILURES, connect, explain
+from runner.errors import ConfigError, HandlersError, StoppedError, UnreadableError
+from runner.heartbeat import Heartbeat
+from runner.outcome import Ending, Kind
+from runner.reaper import settle_reaped
+from runner.settle import Settler
+from runner.supervisor import Known, Supervisor
+from runner.task import Claim, Task
+
+REAPED_AT_ONCE = 10
+UNRUN_AT_MOST = 10
+"""A pod that meets a row of unreadable or unknown tasks leaves after so many; the next pods go on."""
+LOOK_EVERY_S = 0.5
+
+
+class Errand:
+    """One worker's work. `stop` may be called from a signal handler at any time."""
+
+    def __init__(self, settings: WorkerSettings, child: Supervisor) -> None:
+        self.settings, self.child = settings, child
+        self.holder = "/".join("_".join(part.split()) for part in (settings.pod, settings.node) if part) or "-"
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        """Hand back what runs and take nothing new."""
+        self._stopped.set()
+        self.child.stop(Kind.RELEASED, "the pod was asked to end")
+
+    def run(self) -> int:
+        """The child is ready, a task is found, it runs, its outcome is recorded; the exit code."""
+        try:
+            client = connect(self.settings.redis_url, retry_s=self.settings.connect_s, client_name="runner-worker")
+            known = self.child.await_ready()
+            queue = Broker(client, self.settings.prefix).open(self.settings.queue)
+            self._check_idle(queue)
+            for _ in range(UNRUN_AT_MOST):
+                claim = self._find(queue)
+                if claim is None or self._handled(queue, claim, known):
+                    return 0
+        except StoppedError:
+            logs.event("stopped before a claim", queue=self.settings.queue)
+        except FAILURES as error:
+            raise explain(error, self.settings.redis_url) from error
+        return 0
+
+    def _check_idle(self, queue: Queue) -> None:
+        least_s = queue.declaration.lease_s + 5
+        if 0 < self.settings.idle_s < least_s:
+            wrong = f"RUNNER_IDLE_S is {self.settings.idle_s:g}, but queue {queue.name!r} needs at least its lease + 5 s, {least_s:g}"
+            raise ConfigError(f"{wrong}: raise it, or leave it unset")
+
+    def _find(self, queue: Queue) -> Claim | None:
+        """Claim. While nothing waits but claims are held, wait for those not heard of since, and take over what expires.
+
+        A claim that expires later than a lease from the first look has had a heartbeat meanwhile: its holder lives. So the
+        wait is over when every claim seen at the start is settled, taken over, or known to be alive.
+        """
+        token, seen_until_ms = new_token(), 0
+        deadline_s = time.monotonic() + (self.settings.idle_s or queue.declaration.lease_s + 5)
+        while not self._stopped.is_set():
+            if not self.child.alive():
+                raise HandlersError("the child ended before it was given a task; nothing was claimed")
+            found, reaped = self._look(queue, token)
+            if isinstance(found, Claim):
+                return found
+            seen_until_ms = seen_until_ms or found.now_ms + queue.declaration.lease_ms
+            if not reaped and (not 0 <= found.earliest_ms <= seen_until_ms or time.monotonic() > deadline_s):
+                break
+            self._stopped.wait(0 if reaped else min(LOOK_EVERY_S, max(0.01, (found.earliest_ms - found.now_ms) / 1000)))
+        logs.event("stopped before a claim" if self._stopped.is_set() else "nothing to claim", queue=queue.name)
+        return None
+
+    def _look(self, queue: Queue, token: str) -> tuple[Claim | Empty, int]:
+        _, reaped, found = queue.begin(token, self.holder, REAPED_AT_ONCE)
+        if reaped.claims:
+            now_ms = found.now_ms if isinstance(found, Empty) else found.started_ms
+            settled = settle_reaped(queue, reaped.claims, now_ms)
+            ids = [claim.id for claim in reaped.claims]
+            logs.event("reaped", "warning", queue=queue.name, task_ids=ids, retried=settled.retried, buried=settled.buried)
+        return found, len(reaped.claims)
+
+    def _handled(self, queue: Queue, claim: Claim, known: Known) -> bool:
+        """Run or settle one claim; whether it ran, so that this pod is done."""
+        settler = Settler(queue, claim, self.holder, self.settings.settle_s)
+        try:
+            task = wire.read(claim.body, queue.declaration.default_type, claim.id)
+        except UnreadableError as error:
+            settler.settle(Ending(Kind.UNREADABLE, str(error)), None)
+            return False
+        if not settler.adopted(task):
+            return False
+        if not known.knows(task.type, task.version):
+            said = f"this worker knows no handler for type {task.type!r}" + (f", version {task.version}" if task.version else "")
+            settler.settle(Ending(Kind.UNKNOWN_TYPE, said), task)
+            return False
+        self._ran(queue, settler, task)
+        return True
+
+    def _ran(self, queue: Queue, settler: Settler, task: Task) -> None:
+        if self.settings.ready_file:
+            Path(self.settings.ready_file).touch()
+        if settler.claim.cancelled:
+            return settler.settle(Ending(Kind.CANCELLED, "cancelled before it started"), task)
+        declared, claim = queue.declaration, settler.claim
+        timeout_s = min(task.timeout_ms / 1000 if task.timeout_ms else declared.timeout_s, declared.max_timeout_s)
+        facts = {"id": settler.task_id, "type": task.type, "version": task.version, "queue": queue.name, "attempt": claim.counters.attempt}
+        logs.event("claimed", **facts, timeout_s=timeout_s)
+        with Heartbeat(queue, settler.task_id, claim.token, self._progress, self._hear):
+            settler.settle(self.child.run(facts, claim.body, timeout_s), task)
+
+    def _progress(self) -> str:
+        said = self.child.progress
+        return f"{said[0]:.3f}" if said else "-"
+
+    def _hear(self, word: str) -> None:
+        logs.event(f"heard {word}", "warning", queue=self.settings.queue)
+        if word == "cancel":
+            self.child.stop(Kind.CANCELLED, "somebody cancelled it")
+        else:
+            self.child.stop(Kind.LOST, "the claim was lost")
