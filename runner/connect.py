@@ -76,7 +76,7 @@ class _Patient(Retry):
     """Redis-py's retry with one deadline for a whole call, however deep its tries nest (a command connects, a connect retries)."""
 
     def __init__(self, retry_s: float, errors: tuple[type[Exception], ...] = PASSING) -> None:
-        super().__init__(_Until(retry_s), -1, errors)
+        super().__init__(_Until(retry_s), -1, (*errors, OSError))  # redis-py 5 gives the bare OSError of a connect to the retry
         self._until: _Until = self._backoff  # type: ignore[assignment]
         self._depth = 0
 
