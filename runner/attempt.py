@@ -11,7 +11,8 @@ CLEAN = (Kind.DONE, Kind.RELEASED, Kind.CANCELLED)
 
 def attempt_line(ending: Ending, *, number: int, holder: str, started_ms: int, ended_ms: int) -> bytes:
     """The line for `lives`: what happened, where, what it used; the tail of its output only for one that failed."""
-    facts: dict[str, object] = {"attempt": number, "kind": str(ending.kind), "holder": holder, "started_ms": started_ms, "ended_ms": ended_ms}
+    facts: dict[str, object] = {"attempt": number, "kind": str(ending.kind), "holder": holder}
+    facts |= {"started_ms": started_ms, "ended_ms": ended_ms}
     facts |= {"wall_s": round(ending.wall_s, 3), "cpu_s": round(ending.cpu_s, 3), "peak_kib": ending.peak_kib}
     if ending.detail:
         facts["detail"] = ending.detail[:2048]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from runner import logs, wire
 from runner.broker import Broker, Empty, Queue
@@ -26,17 +26,11 @@ LOOK_EVERY_S = 0.5
 
 
 class Errand:
-    """One worker's work. `stop` may be called from a signal handler at any time."""
+    """One worker's work. Its child knows when the pod was asked to end, and then nothing new is taken."""
 
     def __init__(self, settings: WorkerSettings, child: Supervisor) -> None:
         self.settings, self.child = settings, child
         self.holder = "/".join("_".join(part.split()) for part in (settings.pod, settings.node) if part) or "-"
-        self._stopped = threading.Event()
-
-    def stop(self) -> None:
-        """Hand back what runs and take nothing new."""
-        self._stopped.set()
-        self.child.stop(Kind.RELEASED, "the pod was asked to end")
 
     def run(self) -> int:
         """The child is ready, a task is found, it runs, its outcome is recorded; the exit code."""
@@ -67,20 +61,20 @@ class Errand:
         A claim that expires later than a lease from the first look has had a heartbeat meanwhile: its holder lives. So the
         wait is over when every claim seen at the start is settled, taken over, or known to be alive.
         """
-        token, seen_until_ms = new_token(), 0
+        token, seen_until_ms, pause_s = new_token(), 0, 0.0
         deadline_s = time.monotonic() + (self.settings.idle_s or queue.declaration.lease_s + 5)
-        while not self._stopped.is_set():
-            if not self.child.alive():
-                raise HandlersError("the child ended before it was given a task; nothing was claimed")
+        while self.child.waits(pause_s):
             found, reaped = self._look(queue, token)
             if isinstance(found, Claim):
                 return found
             seen_until_ms = seen_until_ms or found.now_ms + queue.declaration.lease_ms
             if not reaped and (not 0 <= found.earliest_ms <= seen_until_ms or time.monotonic() > deadline_s):
-                break
-            self._stopped.wait(0 if reaped else min(LOOK_EVERY_S, max(0.01, (found.earliest_ms - found.now_ms) / 1000)))
-        logs.event("stopped before a claim" if self._stopped.is_set() else "nothing to claim", queue=queue.name)
-        return None
+                logs.event("nothing to claim", queue=queue.name)
+                return None
+            pause_s = 0.0 if reaped else min(LOOK_EVERY_S, max(0.01, (found.earliest_ms - found.now_ms) / 1000))
+        if not self.child.stopping:
+            raise HandlersError("the child ended before it was given a task; nothing was claimed")
+        raise StoppedError("stopped before a claim")
 
     def _look(self, queue: Queue, token: str) -> tuple[Claim | Empty, int]:
         _, reaped, found = queue.begin(token, self.holder, REAPED_AT_ONCE)
@@ -101,6 +95,9 @@ class Errand:
             return False
         if not settler.adopted(task):
             return False
+        if settler.claim.cancelled:
+            settler.settle(Ending(Kind.CANCELLED, "cancelled before it started"), task)
+            return False
         if not known.knows(task.type, task.version):
             said = f"this worker knows no handler for type {task.type!r}" + (f", version {task.version}" if task.version else "")
             settler.settle(Ending(Kind.UNKNOWN_TYPE, said), task)
@@ -111,12 +108,11 @@ class Errand:
     def _ran(self, queue: Queue, settler: Settler, task: Task) -> None:
         if self.settings.ready_file:
             Path(self.settings.ready_file).touch()
-        if settler.claim.cancelled:
-            return settler.settle(Ending(Kind.CANCELLED, "cancelled before it started"), task)
         declared, claim = queue.declaration, settler.claim
         timeout_s = min(task.timeout_ms / 1000 if task.timeout_ms else declared.timeout_s, declared.max_timeout_s)
-        facts = {"id": settler.task_id, "type": task.type, "version": task.version, "queue": queue.name, "attempt": claim.counters.attempt}
-        logs.event("claimed", **facts, timeout_s=timeout_s)
+        facts: dict[str, Any] = {"id": settler.task_id, "type": task.type, "version": task.version, "queue": queue.name}
+        facts["attempt"] = claim.counters.attempt
+        logs.event("claimed", timeout_s=timeout_s, **facts)
         with Heartbeat(queue, settler.task_id, claim.token, self._progress, self._hear):
             settler.settle(self.child.run(facts, claim.body, timeout_s), task)
 

@@ -49,7 +49,7 @@ class QueueFullError(RefusedError):
 
     def __init__(self, queue: str, max_length: int, accepted: tuple[object, ...] = ()) -> None:
         self.accepted = accepted
-        super().__init__(f"queue {queue!r} is full ({max_length} tasks waiting, delayed or claimed): submit again later or raise max_length")
+        super().__init__(f"queue {queue!r} is full, it holds {max_length} tasks: submit again later or raise max_length")
 
 
 class BodyTooLargeError(RefusedError):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from runner import logs
 from runner.broker import Queue
 from runner.connect import FAILURES
-from runner.errors import BrokerError
+from runner.errors import RunnerError
 
 
 class Heartbeat:
@@ -40,6 +40,9 @@ class Heartbeat:
     def _extend(self) -> str:
         try:
             return self._queue.extend(self._task_id, self._token, self._progress())
-        except (*FAILURES, BrokerError) as error:
-            logs.event("heartbeat failed", "warning", task_id=self._task_id, error=str(error))
-            return ""
+        except FAILURES as error:
+            failure: Exception = error
+        except RunnerError as error:
+            failure = error
+        logs.event("heartbeat failed", "warning", task_id=self._task_id, error=str(failure))
+        return ""

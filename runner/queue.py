@@ -15,7 +15,10 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 MODES = ("stream", "list")
 REPLAYED = ("crash", "timeout", "lost")
 NEVER_REPLAYED = ("fatal", "unreadable", "expired", "cancelled")
-PARTS = ("queue", "tasks", "bodies", "claims", "held", "delayed", "expiries", "keys", "dead", "buried", "lives", "turn", "pulse", "counts", "done")
+PARTS = (
+    *("queue", "tasks", "bodies", "claims", "held", "delayed", "expiries", "keys"),
+    *("dead", "buried", "lives", "turn", "pulse", "counts", "done"),
+)
 """Words that follow `{queue}:` in the key layout; no priority may take one of them."""
 
 
@@ -81,7 +84,8 @@ class Declaration:
             (self.default_priority not in known, f"default_priority {self.default_priority!r} is none of {', '.join(known)}"),
             (self.lease_s < 0.2, "lease_s is at least 0.2"),
             (self.timeout_s <= 0 or self.max_timeout_s < self.timeout_s, "timeout_s is above 0 and at most max_timeout_s"),
-            (min(self.max_timeouts, self.max_crashes, self.max_ooms) < 1 or min(self.max_retries, self.max_releases) < 0, "a cap is negative or allows no start"),
+            (min(self.max_timeouts, self.max_crashes, self.max_ooms) < 1, "max_timeouts, max_crashes and max_ooms are at least 1"),
+            (min(self.max_retries, self.max_releases) < 0, "max_retries and max_releases are at least 0"),
             (self.keep_done_s < 1 or self.max_body_bytes < 1, "keep_done_s and max_body_bytes are at least 1"),
             (any(r in NEVER_REPLAYED for r in self.replay), f"replay never holds {', '.join(NEVER_REPLAYED)}: another run cannot help"),
         ]

@@ -19,7 +19,9 @@ def backoff_ms(declaration: Declaration, failed: int, jitter: float) -> int:
     return int(1000 * whole_s * (0.5 + jitter / 2))
 
 
-def decide(ending: Ending, counters: Counters, declaration: Declaration, *, now_ms: int, jitter: float, max_retries: int | None = None) -> Verdict:
+def decide(
+    ending: Ending, counters: Counters, declaration: Declaration, *, now_ms: int, jitter: float, max_retries: int | None = None
+) -> Verdict:
     """Judge an ended attempt. `max_retries` is the task's own cap on errors, None for the queue's; `now_ms` is Redis's clock."""
     kind, detail = ending.kind, ending.detail
     if kind in (Kind.DONE, Kind.CANCELLED):
@@ -35,7 +37,8 @@ def decide(ending: Ending, counters: Counters, declaration: Declaration, *, now_
 
 def _released(detail: str, counters: Counters, declaration: Declaration) -> Verdict:
     if counters.releases >= declaration.max_releases:
-        return Verdict(Action.BURY, Kind.RELEASED, f"handed back {counters.releases + 1} times, the cap is {declaration.max_releases}", "releases")
+        said = f"handed back {counters.releases + 1} times, the cap is {declaration.max_releases}"
+        return Verdict(Action.BURY, Kind.RELEASED, said, "releases")
     return Verdict(Action.RELEASE, Kind.RELEASED, detail, "releases")
 
 

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from runner import logs
 from runner.attempt import attempt_line
@@ -92,8 +92,8 @@ class Settler:
                 threading.Event().wait(PAUSE_S)
 
     def _log(self, verdict: Verdict, ending: Ending, task: Task | None, word: str) -> None:
-        facts = {"queue": self.queue.name, "task_id": self.task_id, "type": task.type if task else None, "kind": str(ending.kind)}
-        facts |= {"action": str(verdict.action), "attempt": self.claim.counters.attempt, "detail": verdict.detail or None}
+        facts: dict[str, Any] = {"queue": self.queue.name, "task_id": self.task_id, "type": task.type if task else None}
+        facts |= {"kind": str(ending.kind), "action": str(verdict.action), "attempt": self.claim.counters.attempt}
+        facts |= {"detail": verdict.detail or None, "delay_ms": verdict.delay_ms or None, "word": None if word == "ok" else word}
         facts |= {"wall_s": round(ending.wall_s, 3), "cpu_s": round(ending.cpu_s, 3), "peak_kib": ending.peak_kib or None}
-        facts |= {"delay_ms": verdict.delay_ms or None, "word": None if word == "ok" else word}
         logs.event("settled", **{name: value for name, value in facts.items() if value is not None})

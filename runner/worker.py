@@ -1,7 +1,8 @@
-"""The process in a worker pod: takes one task, has a child run it, records the outcome, exits. `python -m runner.worker`; called by KEDA's Job.
+"""The process in a worker pod: one task, run by a child, its outcome recorded, exit. `python -m runner.worker`; called by KEDA's Job.
 
-Exit code 0: an outcome was recorded, or there was nothing to do. 1: Redis or the handlers failed, or the claim was lost; nothing was
-written then. 2: a setting is wrong. The child is forked before redis is imported: it is small, and starts while its parent connects.
+Exit code 0: an outcome was recorded, or there was nothing to do. 1: Redis or the handlers failed, or the claim was lost; nothing
+was written then. 2: a setting is wrong. The child is forked before redis is imported: it is small, and starts while its parent
+connects.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from runner import logs
 from runner.config import WorkerSettings, load
 from runner.errors import ConfigError, RunnerError
+from runner.outcome import Kind
 from runner.supervisor import Supervisor
 
 
@@ -33,18 +35,23 @@ def main() -> int:
 
 def _supervised(settings: WorkerSettings) -> int:
     child = Supervisor(settings.handlers, settings.exec, grace_s=settings.grace_s, start_s=settings.start_s)
+    # First of all: PID 1 of a container has no default action, so a SIGTERM before this line is lost.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, _frame: _hand_back(child, number))
     child.start()
     try:
         from runner.errand import Errand  # redis is imported while the child imports the handlers
 
-        errand = Errand(settings, child)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda _number, _frame: errand.stop())
-        return errand.run()
+        return Errand(settings, child).run()
     finally:
         child.close()
         if settings.ready_file:
             Path(settings.ready_file).unlink(missing_ok=True)
+
+
+def _hand_back(child: Supervisor, number: int) -> None:
+    logs.event("asked to end", signal=signal.Signals(number).name)
+    child.stop(Kind.RELEASED, "the pod was asked to end")
 
 
 def leave(code: int) -> None:

@@ -75,5 +75,6 @@ def _refusal(declaration: Declaration, said: str) -> Exception:
         return NewerLayoutError(declaration.name, int(said.split()[-1]), LAYOUT)
     if "QUEUEBUSY" in said:
         why = said.split("QUEUEBUSY ", 1)[1]
-        return ConfigError(f"queue {declaration.name!r}: mode and priorities cannot change while it holds {why}: let it drain, or declare another name")
+        held = f"queue {declaration.name!r}: mode and priorities cannot change while it holds {why}"
+        return ConfigError(f"{held}: let it drain, or declare another name")
     return ResponseError(said)

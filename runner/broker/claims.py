@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from runner.broker.base import Base, counters, raw, text
-from runner.scripts import Argument
 from runner.errors import ClaimLostError
+from runner.scripts import Argument
 from runner.task import Claim
 
 COUNTERS = {"": 0, "errors": 1, "timeouts": 2, "crashes": 3, "ooms": 4, "releases": 5, "unknown_ms": 7}

@@ -16,7 +16,7 @@ class Facts:
     """All that is known of one id. Times in ms since the epoch by Redis's clock; None where it does not apply."""
 
     state: str
-    counters: Counters = Counters()
+    counters: Counters = field(default_factory=Counters)
     life: int = 1
     priority: str | None = None
     key: str | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from redis.exceptions import ResponseError
 
 from runner.broker.base import Base, text
@@ -82,7 +84,7 @@ class Upkeep(Base):
             dropped += len(idle)
         return dropped
 
-    def _consumers(self, key: str) -> list[dict[str, object]]:
+    def _consumers(self, key: str) -> list[dict[str, Any]]:
         try:
             return list(self.client.xinfo_consumers(key, GROUP))
         except ResponseError:  # no such key or group

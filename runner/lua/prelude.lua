@@ -66,7 +66,7 @@ end
 
 local function count(field, by) call('HINCRBY', COUNTS, field, by or 1) end
 
--- Bodies. A stream entry holds `id` and `body`, or one field with an envelope, or flat fields, which travel as netstrings.
+-- Bodies. A stream entry holds `body`, or `id` and `body`; any other fields travel as netstrings, and docs/wire.md says how they are read.
 local function netstrings(fields)
   local parts = {}
   for i = 1, #fields do parts[i] = #fields[i] .. ':' .. fields[i] .. ',' end
@@ -76,9 +76,7 @@ end
 local function read_entry(fields)
   local found = {}
   for i = 1, #fields, 2 do found[fields[i]] = fields[i + 1] end
-  local flat = found.type or found.task_type
-  if found.body and not flat then return found.body, found.id end
-  if #fields == 2 and not flat then return fields[2], nil end
+  if found.body and (#fields == 2 or (#fields == 4 and found.id)) then return found.body, found.id end
   return netstrings(fields), nil
 end
 
@@ -191,8 +189,9 @@ end
 
 local function remove_dead(entry, f)
   call('XDEL', DEAD, entry)
-  if match(call('HGET', BURIED, f.id) or '', '^(%S+)') == entry then call('HDEL', BURIED, f.id) end
-  count('dead:' .. f.reason, -1)
+  -- An entry that another program put there has no such fields, and must not keep the others from leaving.
+  if f.id and match(call('HGET', BURIED, f.id) or '', '^(%S+)') == entry then call('HDEL', BURIED, f.id) end
+  if f.reason then count('dead:' .. f.reason, -1) end
 end
 
 -- A new run of an id that ended: link it to the old one. A dead letter leaves, its attempts stay with the task.
@@ -222,8 +221,9 @@ end
 local function hand_back(id, r)
   r.state = 'waiting'
   if STREAM then call('ZADD', CLAIMS, 0, id) else
-    call('ZREM', CLAIMS, id)
+    -- In this order: a push that fails (somebody made the key another type) must not leave a claim that nobody can reap.
     call('RPUSH', WATCHED[r.priority], 'ref:' .. id)
+    call('ZREM', CLAIMS, id)
   end
 end
 
@@ -233,8 +233,9 @@ local function let_go(r)
 end
 
 -- Who may settle: the record when `token` holds the task; else 'again' when this very token settled before, or 'lost'.
-local function holder(id, token)
-  local r = load(id)
+-- `r` is its record where the caller has read it.
+local function holder(id, token, r)
+  r = r or load(id)
   if r then
     if r.state == 'claimed' and r.token == token then return r end
     return nil, r.last == token and 'again' or 'lost'

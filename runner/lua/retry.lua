@@ -6,6 +6,25 @@
 local wrong = stale()
 if wrong then return wrong end
 
+-- Read in one call and written in one call each: a pass may settle 100,000 lost claims.
+local ids, seen = {}, {}
+for i = OWN, #ARGV, 5 do
+  local id = ARGV[i]
+  if not seen[id] then
+    seen[id] = true
+    ids[#ids + 1] = id
+  end
+end
+local lines, lives = call('HMGET', TASKS, unpack(ids)), call('HMGET', LIVES, unpack(ids))
+local known, attempts = {}, {}
+for i, id in ipairs(ids) do known[id], attempts[id] = parse(lines[i]), lives[i] end
+
+local records, noted, free, back, given, retried = {}, {}, {}, {}, {}, 0
+
+local function put(list, ...)
+  for i = 1, select('#', ...) do list[#list + 1] = (select(i, ...)) end
+end
+
 local function delay(id, r, delay_ms)
   local body = body_of(id, r)
   if not body then return false end
@@ -17,25 +36,48 @@ local function delay(id, r, delay_ms)
   return true
 end
 
+-- As `hand_back` in the prelude, for many: written by `write_all`.
+local function give_back(id, r)
+  r.state = 'waiting'
+  if STREAM then return put(given, 0, id) end
+  back[r.priority] = back[r.priority] or {}
+  put(back[r.priority], 'ref:' .. id)
+  put(given, id)
+end
+
 local function settle(id, token, delay_ms, counter, attempt)
-  local r, word = holder(id, token)
+  local r, word = holder(id, token, known[id])
   if not r then return word end
   if counter > 0 then bump(r, counter) end
   if r.wish == 'cancel' then
+    known[id] = nil
     end_life(id, r, 'cancelled', token, '', attempt)
     return 'cancelled'
   end
-  note_attempt(id, attempt)
-  count('retried')
-  let_go(r)
+  if attempt ~= '' then put(noted, id, with_attempt(attempts[id], attempt)) end
+  put(free, token)
+  r.last, r.token = token, '-'
   -- A body that is gone is told by the next claim, which buries it with that reason.
-  if delay_ms <= 0 or not delay(id, r, delay_ms) then hand_back(id, r) end
-  save(id, r)
+  if delay_ms <= 0 or not delay(id, r, delay_ms) then give_back(id, r) end
+  put(records, id, line(r))
+  retried = retried + 1
   return 'ok'
+end
+
+-- The references go first: if somebody made a watched key another type, the claims stay as they were and expire again.
+local function write_all()
+  for name, refs in pairs(back) do call('RPUSH', WATCHED[name], unpack(refs)) end
+  if #given > 0 then call(STREAM and 'ZADD' or 'ZREM', CLAIMS, unpack(given)) end
+  if #noted > 0 then call('HSET', LIVES, unpack(noted)) end
+  if #records == 0 then return end
+  call('HSET', TASKS, unpack(records))
+  call('HDEL', HELD, unpack(free))
+  count('retried', retried)
 end
 
 local words = {}
 for i = OWN, #ARGV, 5 do
   words[#words + 1] = settle(ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3]), ARGV[i + 4])
 end
+write_all()
 return words
