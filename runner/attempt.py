@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from json.encoder import encode_basestring_ascii as quoted
 
 from runner.outcome import Ending, Kind
 
@@ -21,6 +22,13 @@ def attempt_line(ending: Ending, *, number: int, holder: str, started_ms: int, e
     if ending.tail and ending.kind not in CLEAN:
         facts["tail"] = ending.tail.decode("utf-8", "backslashreplace")
     return json.dumps(facts, separators=(",", ":")).encode()
+
+
+def lost_line(*, detail: str, number: int, holder: str, started_ms: int, ended_ms: int) -> bytes:
+    """`attempt_line` of a lost claim, letter for letter, at a fifth of the price: a reaper may write 100,000 of them."""
+    who, why = quoted(holder), quoted(detail[:2048])
+    when = f'"started_ms":{started_ms},"ended_ms":{ended_ms},"wall_s":0.0,"cpu_s":0.0,"peak_kib":0'
+    return f'{{"attempt":{number},"kind":"lost","holder":{who},{when},"detail":{why}}}'.encode()
 
 
 def read_attempts(lines: bytes) -> list[dict[str, object]]:

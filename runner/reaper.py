@@ -2,42 +2,71 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
-from runner.attempt import attempt_line
-from runner.broker import Queue, Settled
+from runner.attempt import lost_line
+from runner.broker import Queue, Reaped, Settled
 from runner.outcome import Action, Ending, Kind, Verdict
+from runner.queue import Declaration
 from runner.retry import decide
-from runner.task import Claim
+from runner.task import Claim, Counters
 
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """What became of reaped claims: run again, buried, or not settled because another reaper was quicker."""
+    """What became of reaped claims: run again, buried, cancelled by somebody's wish, or not settled because another reaper was quicker."""
 
     retried: int = 0
     buried: int = 0
+    cancelled: int = 0
     lost: int = 0
+
+    @classmethod
+    def of(cls, retried: list[str], buried: list[str]) -> Settlement:
+        """Count the words that `retry` and `bury` answered."""
+        both = retried + buried
+        gone = ("cancelled", "lost")
+        settled = [sum(word not in gone for word in words) for words in (retried, buried)]
+        return cls(*settled, both.count("cancelled"), both.count("lost"))
 
 
 def settle_reaped(queue: Queue, claims: Sequence[Claim], now_ms: int) -> Settlement:
     """Settle what `reap` took over. `now_ms` is Redis's clock."""
-    judged = [(claim, _judge(queue, claim, now_ms)) for claim in claims]
-    retried = queue.retry([_settled(c, v, now_ms) for c, v in judged if v.action is Action.RETRY])
-    buried = queue.bury([_settled(c, v, now_ms) for c, v in judged if v.action is Action.BURY])
-    return Settlement(len(retried) - retried.count("lost"), len(buried) - buried.count("lost"), (retried + buried).count("lost"))
+    again, dead = _judged(queue.declaration, claims, now_ms)
+    return Settlement.of(queue.retry(again), queue.bury(dead))
 
 
-def _ending(claim: Claim) -> Ending:
-    return Ending(Kind.LOST, f"the claim of {claim.holder} expired: its pod, its node or Redis went away")
+def reap_all(queue: Queue, told: Callable[[Reaped], None] = lambda _: None) -> Iterator[Settlement]:
+    """Reap and settle, a chunk at a time, until nothing is expired; `told` hears of each chunk before it is settled.
+
+    Each settle carries the next reap, so that a chunk costs one round trip.
+    """
+    reaped = queue.reap()
+    while reaped.claims:
+        told(reaped)
+        retried, buried, following = queue.settle_and_reap(*_judged(queue.declaration, reaped.claims, reaped.now_ms))
+        yield Settlement.of(retried, buried)
+        reaped = following
 
 
-def _judge(queue: Queue, claim: Claim, now_ms: int) -> Verdict:
-    return decide(_ending(claim), claim.counters, queue.declaration, now_ms=now_ms, jitter=random.random())
+def _judged(declaration: Declaration, claims: Sequence[Claim], now_ms: int) -> tuple[list[Settled], list[Settled]]:
+    """What runs again and what is dead. A lost claim's verdict has no chance in it, so equal counters are judged once."""
+
+    @cache
+    def verdict(counters: Counters) -> Verdict:
+        return decide(Ending(Kind.LOST), counters, declaration, now_ms=now_ms, jitter=0.0)
+
+    again: list[Settled] = []
+    dead: list[Settled] = []
+    for claim in claims:
+        judged = verdict(claim.counters)
+        (again if judged.action is Action.RETRY else dead).append(_settled(claim, judged, now_ms))
+    return again, dead
 
 
 def _settled(claim: Claim, verdict: Verdict, now_ms: int) -> Settled:
-    line = attempt_line(_ending(claim), number=claim.counters.attempt, holder=claim.holder, started_ms=claim.started_ms, ended_ms=now_ms)
-    return Settled(claim.id, claim.token, verdict.counter, line, verdict.delay_ms, verdict.reason, verdict.detail)
+    detail = f"the claim of {claim.holder} expired: its pod, its node or Redis went away"
+    line = lost_line(detail=detail, number=claim.counters.attempt, holder=claim.holder, started_ms=claim.started_ms, ended_ms=now_ms)
+    return Settled(claim.id, claim.token, verdict.counter, line, verdict.delay_ms, verdict.reason, detail)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from runner import scripts
@@ -25,8 +26,9 @@ def raw(value: str) -> bytes:
     return value.encode("utf-8", "surrogateescape")
 
 
+@lru_cache(maxsize=1024)
 def counters(word: Any) -> Counters:
-    """The counters word of a record."""
+    """The counters word of a record; most of a chunk have the same."""
     return Counters(*(int(n) for n in text(word).split(",")))
 
 
@@ -62,7 +64,7 @@ class Base:
         """Take a declaration that was read anew."""
         self.declaration = declaration
         self.keys = Keys(prefix=self.prefix, declaration=declaration)
-        self._head = head(declaration)
+        self.head = head(declaration)
 
     @property
     def name(self) -> str:
@@ -71,11 +73,11 @@ class Base:
 
     def run(self, name: str, *args: Argument) -> Any:
         """Run one script of this queue."""
-        return self.current(lambda: scripts.run(self.client, name, self.keys.all, (*self._head, *args)))
+        return self.current(lambda: scripts.run(self.client, name, self.keys.all, (*self.head, *args)))
 
     def run_all(self, calls: Sequence[tuple[str, Sequence[Argument]]]) -> list[Any]:
         """Run several scripts of this queue in one round trip."""
-        return self.current(lambda: scripts.run_all(self.client, [(name, self.keys.all, (*self._head, *args)) for name, args in calls]))
+        return self.current(lambda: scripts.run_all(self.client, [(name, self.keys.all, (*self.head, *args)) for name, args in calls]))
 
     def current(self, call: Callable[[], T]) -> T:
         """Repeat a call with a fresh declaration while somebody declares the queue again."""

@@ -28,9 +28,10 @@ class Empty:
 
 @dataclass(frozen=True, slots=True)
 class Reaped:
-    """What one look for expired claims took over."""
+    """What one look for expired claims took over, at `now_ms` by Redis's clock."""
 
     claims: tuple[Claim, ...]
+    now_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,17 +113,24 @@ class Claims(Base):
 
     def retry(self, settled: Sequence[Settled]) -> list[str]:
         """Let tasks run again after `delay_ms`: a word each, `ok`, `again`, `cancelled` or `lost`."""
-        return self._settle("retry", [(raw(s.id), s.token, s.delay_ms, COUNTERS[s.counter], s.attempt) for s in settled])
+        return self._settle("retry", settled)
 
     def bury(self, settled: Sequence[Settled]) -> list[str]:
         """Put tasks among the dead letters: a word each, `ok`, `again`, `cancelled` or `lost`."""
-        return self._settle("bury", [(raw(s.id), s.token, s.reason, raw(s.detail), COUNTERS[s.counter], s.attempt) for s in settled])
+        return self._settle("bury", settled)
 
-    def _settle(self, name: str, rows: list[tuple[Argument, ...]]) -> list[str]:
+    def _settle(self, name: str, settled: Sequence[Settled]) -> list[str]:
         words: list[str] = []
-        for at in range(0, len(rows), CHUNK):
-            words += [text(word) for word in self.run(name, *(value for row in rows[at : at + CHUNK] for value in row))]
+        for at in range(0, len(settled), CHUNK):
+            words += [text(word) for word in self.run(name, *_ARGUMENTS[name](settled[at : at + CHUNK]))]
         return words
+
+    def settle_and_reap(self, retried: Sequence[Settled], buried: Sequence[Settled]) -> tuple[list[str], list[str], Reaped]:
+        """Settle one reaped chunk and take over the next, in one round trip: the words of `retry` and `bury`, and what was taken."""
+        chunks = [(name, _ARGUMENTS[name](settled)) for name, settled in (("retry", retried), ("bury", buried)) if settled]
+        *replies, reaped = self.run_all([*chunks, ("reap", (new_token(), CHUNK, REAPER_MS))])
+        words = {name: [text(word) for word in reply] for (name, _), reply in zip(chunks, replies, strict=True)}
+        return words.get("retry", []), words.get("bury", []), _reaped(reaped)
 
     def cancel(self, task_id: str, token: str = "", attempt: bytes = b"") -> str:
         """Cancel: `cancelled`, `cancelling` (its holder will), or the state that cannot be: `done`, `dead`, `unknown`.
@@ -137,6 +145,25 @@ class Claims(Base):
         return _reaped(self.run("reap", new_token(), limit, REAPER_MS))
 
 
+def _retry_arguments(settled: Sequence[Settled]) -> list[Argument]:
+    """ARGV 7.. of lua/retry.lua."""
+    args: list[Argument] = []
+    for s in settled:
+        args += (raw(s.id), s.token, s.delay_ms, COUNTERS[s.counter], s.attempt)
+    return args
+
+
+def _bury_arguments(settled: Sequence[Settled]) -> list[Argument]:
+    """ARGV 7.. of lua/bury.lua."""
+    args: list[Argument] = []
+    for s in settled:
+        args += (raw(s.id), s.token, s.reason, raw(s.detail), COUNTERS[s.counter], s.attempt)
+    return args
+
+
+_ARGUMENTS = {"retry": _retry_arguments, "bury": _bury_arguments}
+
+
 def _kept(word: str, task_id: str) -> str:
     if word == "lost":
         raise ClaimLostError(task_id)
@@ -144,20 +171,21 @@ def _kept(word: str, task_id: str) -> str:
 
 
 def _reaped(reply: Any) -> Reaped:
-    return Reaped(claims=tuple(_taken_over(row) for row in reply))
+    now_ms, *rows = reply
+    return Reaped(tuple(_taken_over(row) for row in rows), int(now_ms))
 
 
-def _taken_over(row: Any) -> Claim:
-    task_id, token, priority, first_ms, counts, wish, started_ms, holder = row
+def _taken_over(row: bytes) -> Claim:
+    priority, first_ms, counts, wish, started_ms, holder, token, task_id = text(row).split(" ", 7)
     return Claim(
-        id=text(task_id),
-        token=text(token),
+        id=task_id,
+        token=token,
         body=b"",
-        priority=text(priority),
+        priority=priority,
         first_ms=int(first_ms),
         counters=counters(counts),
-        fresh=wish == b"adopt",
-        cancelled=wish == b"cancel",
-        holder=text(holder),
+        fresh=wish == "adopt",
+        cancelled=wish == "cancel",
+        holder=holder,
         started_ms=int(started_ms),
     )

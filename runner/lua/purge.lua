@@ -5,21 +5,23 @@
 -- INVARIANT: only dead letters are ever dropped.
 local wrong = stale()
 if wrong then return wrong end
-local dropped = 0
+local dropped, bytes = 0, 0
 
 local function drop(entry)
   local f = dead_fields(entry)
   if not f then return end
   remove_dead(entry, f)
   dropped = dropped + 1
+  bytes = bytes + #(f.body or '')
 end
 
 if ARGV[8] == '*' then
   local over = call('XLEN', DEAD) - tonumber(ARGV[9])
-  local oldest = call('XRANGE', DEAD, '-', '+', 'COUNT', tonumber(ARGV[11]))
-  for i = 1, #oldest do
-    if i > over and tonumber(match(oldest[i][1], '^%d+')) >= tonumber(ARGV[10]) then break end
-    drop(oldest[i][1])
+  while dropped < tonumber(ARGV[11]) and bytes <= CHUNK_BYTES do
+    -- One by one: 200 at once could be 200 MiB.
+    local oldest = call('XRANGE', DEAD, '-', '+', 'COUNT', 1)[1]
+    if not oldest or (dropped >= over and tonumber(match(oldest[1], '^%d+')) >= tonumber(ARGV[10])) then break end
+    drop(oldest[1])
   end
 else
   for i = 8, #ARGV do drop(ARGV[i]) end

@@ -6,22 +6,56 @@
 local wrong = stale()
 if wrong then return wrong end
 local DEFAULT, ATTEMPT = ARGV[7], ARGV[8]
-local bytes, looked, replayed = 0, 0, 0
+local letters, seen, bytes, looked = {}, {}, 0, 0
 for i = 9, #ARGV do
   local f = dead_fields(ARGV[i])
-  if f and not load(f.id) then
-    local r = fresh(WATCHED[f.priority] and f.priority or DEFAULT, '-', f.first_ms)
-    local replays = tonumber(match(f.counters, '^%d+,%d+,%d+,%d+,%d+,(%d+)'))
-    r.counters, r.life, r.key = '0,0,0,0,0,' .. (replays + 1) .. ',0', f.life, f.key
-    if r.key ~= '' and call('HSETNX', BUSINESS, r.key, f.id) == 0 then r.key = '' end
-    call('HSET', LIVES, f.id, with_attempt(f.attempts, ATTEMPT))
-    add_waiting(f.id, r, f.body)
-    save(f.id, r)
-    remove_dead(ARGV[i], f)
-    replayed, bytes = replayed + 1, bytes + #f.body
+  if f and not seen[f.id] then
+    seen[f.id] = true
+    f.entry = ARGV[i]
+    letters[#letters + 1] = f
+    bytes = bytes + #f.body
   end
   looked = looked + 1
   if bytes > CHUNK_BYTES then break end
 end
-if replayed > 0 then count('replayed', replayed) end
+if #letters == 0 then return {looked, 0} end
+
+local function column(name)
+  local values = {}
+  for i = 1, #letters do values[i] = letters[i][name] end
+  return values
+end
+
+local function revived(f)
+  local r = fresh(WATCHED[f.priority] and f.priority or DEFAULT, '-', f.first_ms)
+  local replays = tonumber(match(f.counters, '^%d+,%d+,%d+,%d+,%d+,(%d+)'))
+  r.counters, r.life, r.key = '0,0,0,0,0,' .. (replays + 1) .. ',0', f.life, f.key
+  if r.key ~= '' and call('HSETNX', BUSINESS, r.key, f.id) == 0 then r.key = '' end
+  return r
+end
+
+-- Read in one call and written in one call each, the letters leave last.
+local ids = column('id')
+local alive, buried = call('HMGET', TASKS, unpack(ids)), call('HMGET', BURIED, unpack(ids))
+local records, lives, entries, gone, reasons = {}, {}, {}, {}, {}
+for i, f in ipairs(letters) do
+  if not alive[i] then
+    local r = revived(f)
+    add_waiting(f.id, r, f.body)
+    records[#records + 1] = f.id; records[#records + 1] = line(r)
+    lives[#lives + 1] = f.id; lives[#lives + 1] = with_attempt(f.attempts, ATTEMPT)
+    entries[#entries + 1] = f.entry
+    if match(buried[i] or '', '^(%S+)') == f.entry then gone[#gone + 1] = f.id end
+    reasons[f.reason] = (reasons[f.reason] or 0) + 1
+  end
+end
+local replayed = #entries
+if replayed > 0 then
+  call('HSET', TASKS, unpack(records))
+  call('HSET', LIVES, unpack(lives))
+  if #gone > 0 then call('HDEL', BURIED, unpack(gone)) end
+  call('XDEL', DEAD, unpack(entries))
+  for reason, n in pairs(reasons) do count('dead:' .. reason, -n) end
+  count('replayed', replayed)
+end
 return {looked, replayed}
