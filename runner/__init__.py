@@ -19,6 +19,11 @@ _HOMES = {"Context": "runner.handlers", "Fatal": "runner.handlers", "Retry": "ru
     "Producer": "runner.producer"
 }
 
+# The data module `runner.task` has the name of the public decorator, and loading a module sets it as its package's attribute.
+# Loaded here once and taken out again, it cannot turn `@runner.task` into "'module' object is not callable" later.
+import_module("runner.task")
+del globals()["task"]
+
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
