@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import time
 from contextlib import suppress
@@ -29,9 +30,20 @@ def event(name: str, /, level: str = "info", **fields: Any) -> None:
     shown = {key: _shown(key, value) for key, value in fields.items()}
     line = _readable(name, level, shown) if sys.stderr.isatty() else _json({"ts": _now(), "level": level, "event": name} | shown)
     # Nobody reads this any more: a closed pipe must not cost the task that runs.
-    with suppress(OSError, ValueError):
-        sys.stderr.write(line + "\n")
-        sys.stderr.flush()
+    with suppress(OSError):
+        _write(line + "\n")
+
+
+def _write(line: str) -> None:
+    try:
+        place = sys.stderr.fileno()
+    except (AttributeError, ValueError):  # no file behind it: replaced by a test or a shell
+        sys.stderr.write(line)
+        return
+    # Past Python's buffer: a signal handler logs too, and a buffer that it interrupts refuses it (RuntimeError: reentrant call).
+    rest = memoryview(line.encode(errors="backslashreplace"))
+    while rest:
+        rest = rest[os.write(place, rest) :]
 
 
 def _shown(key: str, value: Any) -> Any:

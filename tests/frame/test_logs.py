@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from runner import logs
+from tests.waiting import until
 
 
 def written(capsys: pytest.CaptureFixture[str], name: str, level: str = "info", **fields: Any) -> dict[str, Any]:
@@ -65,6 +66,38 @@ def test_a_person_at_a_terminal_reads_plain_lines() -> None:
     os.close(ours)
     os.close(theirs)
     assert re.fullmatch(r"[\d:.]{12} WARNING claimed task_id=206 wait_s=1\.5", shown)
+
+
+def blocked(pid: int) -> bool:
+    """Whether the process waits in a write to a full pipe."""
+    return "pipe" in Path(f"/proc/{pid}/wchan").read_text() or "S" in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def test_a_signal_handler_may_log_while_a_line_is_written() -> None:
+    code = """
+import signal, threading
+from runner.logs import event
+signal.signal(signal.SIGUSR1, lambda *_: event('heard'))
+written = threading.Event()
+def bother():
+    while not written.is_set():
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)
+other = threading.Thread(target=bother)
+other.start()
+for _ in range(500):
+    event('ordinary', text='x' * 3000)
+written.set()
+other.join()
+"""
+
+    reader, writer = os.pipe()  # nobody reads at first, so that the pipe is full and writes are interrupted
+    with subprocess.Popen([sys.executable, "-c", code], stderr=writer) as process, os.fdopen(reader) as lines:
+        os.close(writer)
+        until(lambda: blocked(process.pid))
+        names = {json.loads(line)["event"] for line in lines}
+
+    assert names == {"heard", "ordinary"}
+    assert process.returncode == 0
 
 
 def test_a_reader_that_went_away_does_not_stop_the_process() -> None:
