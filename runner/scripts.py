@@ -38,9 +38,10 @@ class Script:
 
 @cache
 def load(name: str) -> Script:
-    """Read a script of the lua folder; the shebang stays the first line."""
+    """Read a script of the lua folder; the shebang stays the first line, the prelude comes next or where a line `-- prelude` says."""
     shebang, own = (FOLDER / f"{name}.lua").read_text().split("\n", 1)
-    text = f"{shebang}\n{(FOLDER / 'prelude.lua').read_text()}{own}"
+    before, _, after = own.rpartition("-- prelude\n")
+    text = f"{shebang}\n{before}{(FOLDER / 'prelude.lua').read_text()}{after}"
     return Script(name, text, hashlib.sha1(text.encode()).hexdigest())
 
 

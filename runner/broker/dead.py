@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from runner.broker.base import Base, counters, text
+from runner.broker.base import Base, counters, raw, text
 from runner.task import Counters
 
 PAGE = 200
@@ -60,6 +60,10 @@ class Dead(Base):
             looked, made = self.run("replay", self.declaration.default_priority, attempt, *chunk)
             at, replayed = at + int(looked), replayed + int(made)
         return replayed
+
+    def rerun(self, task_id: str, new_id: str, attempt: bytes) -> str:
+        """Run a dead task's bytes again as a new task: `ok`, or the state that cannot be: `waiting`, `done`, `unknown`, ..."""
+        return text(self.run("rerun", raw(task_id), new_id, attempt, self.declaration.default_priority))
 
     def purge(self, entries: Sequence[str]) -> int:
         """Drop dead letters for good; how many were."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from runner import scripts
 from runner.broker.base import Base, raw, text
 from runner.errors import BodyTooLargeError, QueueFullError, UnknownPriorityError
 from runner.scripts import Argument
@@ -23,7 +24,11 @@ class Intake(Base):
         Raises QueueFullError at the first one that the queue's max_length refuses, with the receipts before it in `accepted`,
         BodyTooLargeError and UnknownPriorityError before anything is written, OutOfMemoryError.
         """
-        return self.receipts(chunk, self.run("submit", *self.submit_args(chunk)))
+        return self.receipts(chunk, self.take_in(chunk))
+
+    def take_in(self, chunk: Sequence[Submission]) -> Any:
+        """The same with the script's own answer, for `receipts`; checked again when the queue was declared again meanwhile."""
+        return self.current(lambda: scripts.run(self.client, "submit", self.keys.all, (*self.head, *self.submit_args(chunk))))
 
     def submit_args(self, chunk: Sequence[Submission]) -> list[Argument]:
         """ARGV 7.. of lua/submit.lua."""

@@ -1,0 +1,174 @@
+"""The short way of a submit: its command packed from prepared parts and sent ahead on one connection. Called by producer.
+
+The lane never tries twice. Once an answer is missing nobody knows whether the tasks are in, so they go the long way: through the
+queue's patient client, and checked, which makes sending them again harmless.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import lru_cache
+from inspect import signature
+from typing import Any
+
+import redis
+from redis.exceptions import RedisError, ResponseError
+
+from runner import scripts
+from runner.broker.base import raw
+from runner.broker.queue import Queue
+from runner.errors import BrokerError, RunnerError
+from runner.explain import FAILURES
+from runner.queue import Declaration
+from runner.task import Submission
+
+AHEAD = 3
+"""Chunks under way at most: the server runs one while the next is packed."""
+Answered = Callable[[list[Submission], Any], None]
+
+# Up to redis-py 5.2 a pool wants the command's name; later ones warn when they are given it.
+_WORDS = () if signature(redis.ConnectionPool.get_connection).parameters["command_name"].default is None else ("EVALSHA",)
+
+
+def bulk(word: Any) -> bytes:
+    """One word of a command, as RESP has it."""
+    value = word if isinstance(word, bytes) else raw(str(word))
+    return b"$%d\r\n%b\r\n" % (len(value), value)
+
+
+@lru_cache(maxsize=256)
+def _middle(priority: str, delay_ms: int, expires_ms: int, checked: bool) -> tuple[bytes, bytes]:
+    """What stands before and after a task's key; the same for most tasks of a producer."""
+    return b"".join(map(bulk, (priority, delay_ms, expires_ms))), bulk(int(checked))
+
+
+def packed(s: Submission) -> bytes:
+    """One task's ARGV of lua/submit.lua."""
+    before, after = _middle(s.priority, s.delay_ms, s.expires_ms, s.checked)
+    task_id, key = raw(s.id), bulk(s.key) if s.key else b"$0\r\n\r\n"
+    return b"$%d\r\n%b\r\n%b%b%b$%d\r\n%b\r\n" % (len(task_id), task_id, before, key, after, len(s.body), s.body)
+
+
+class Lane:
+    """The way into one queue. `quick` raises at the first failure; the queue's own client is patient."""
+
+    def __init__(self, quick: Any, queue: Queue) -> None:
+        self.queue = queue
+        self._pool = None if isinstance(quick, redis.RedisCluster) else quick.connection_pool
+        self._declaration: Declaration | None = None
+        self._head = b""
+        self._words = 0
+
+    def submit(self, chunk: list[Submission]) -> Any:
+        """Take in one chunk; the answer of lua/submit.lua, for `queue.receipts`."""
+        self.queue.check(chunk)
+        if self._pool is None:
+            return self._surely(chunk)
+        try:
+            connection = self._pool.get_connection(*_WORDS)
+            try:
+                connection.send_packed_command(self._command(chunk))
+                return connection.read_response()
+            finally:
+                self._pool.release(connection)
+        except (RedisError, OSError):
+            return self._surely(chunk)
+
+    def flow(self, chunks: Iterable[list[Submission]], answered: Answered) -> None:
+        """Take in chunk after chunk, a few ahead of their answers; when `chunks` raises, the answers under way are still read."""
+        if self._pool is None:
+            for chunk in chunks:
+                answered(chunk, self.submit(chunk))
+            return
+        with self._stream(answered) as stream:
+            for chunk in chunks:
+                self.queue.check(chunk)
+                stream.send(self._command(chunk), chunk)
+            stream.finish()
+
+    @contextmanager
+    def _stream(self, answered: Answered) -> Iterator[_Stream]:
+        stream = _Stream(self._pool, self._surely, answered)
+        try:
+            yield stream
+        except Exception:
+            with suppress(RunnerError, RedisError, OSError):  # the first error is the one to tell
+                stream.finish()
+            raise
+        finally:
+            stream.close()
+
+    def _command(self, chunk: list[Submission]) -> list[bytes]:
+        if self._declaration is not self.queue.declaration:
+            self._prepare()
+        return [b"".join((b"*%d\r\n" % (self._words + 7 * len(chunk)), self._head, *map(packed, chunk)))]
+
+    def _prepare(self) -> None:
+        keys = self.queue.keys.all
+        words = ("EVALSHA", scripts.load("submit").sha, len(keys), *keys, *self.queue.head)
+        self._head, self._words = b"".join(map(bulk, words)), len(words)
+        self._declaration = self.queue.declaration
+
+    def _surely(self, chunk: list[Submission]) -> Any:
+        checked = [s if s.checked else replace(s, checked=True) for s in chunk]
+        try:
+            accepted, rows = self.queue.take_in(checked)
+        except ResponseError as error:
+            if isinstance(error, FAILURES):
+                raise
+            raise BrokerError(f"queue {self.queue.name!r}: Redis refused the tasks: {error}") from error
+        # A new id that is there already came in with the answer that was lost: it is this call that made it.
+        ours = [row for row in rows if chunk[int(row[0])].checked or row[1] != b"there"]
+        return accepted + len(rows) - len(ours), ours
+
+
+class _Stream:
+    """One connection with chunks under way, answered in order."""
+
+    def __init__(self, pool: Any, surely: Callable[[list[Submission]], Any], answered: Answered) -> None:
+        self._pool, self._surely, self._answered = pool, surely, answered
+        self._connection: Any = None
+        self._ahead: deque[list[Submission]] = deque()
+
+    def send(self, command: list[bytes], chunk: list[Submission]) -> None:
+        self._ahead.append(chunk)
+        try:
+            self._connection = self._connection or self._pool.get_connection(*_WORDS)
+            self._connection.send_packed_command(command, check_health=False)
+        except (RedisError, OSError):
+            return self._all_surely()
+        if len(self._ahead) >= AHEAD:
+            self._take()
+
+    def finish(self) -> None:
+        """Read all answers that are under way."""
+        while self._ahead:
+            self._take()
+
+    def close(self) -> None:
+        """Give the connection back; one that still has answers to come is of no use to anybody."""
+        if self._connection is not None:
+            if self._ahead:
+                self._connection.disconnect()
+            self._pool.release(self._connection)
+
+    def _take(self) -> None:
+        try:
+            reply = self._connection.read_response()
+        except ResponseError:  # an answer: this chunk was refused, those behind it have answers of their own
+            chunk = self._ahead.popleft()
+            return self._answered(chunk, self._surely(chunk))
+        except (RedisError, OSError):
+            return self._all_surely()
+        self._answered(self._ahead.popleft(), reply)
+
+    def _all_surely(self) -> None:
+        """The connection is lost, and with it the answers to all that was sent on it."""
+        if self._connection is not None:
+            self._connection.disconnect()
+        lost, self._ahead = self._ahead, deque()
+        for chunk in lost:
+            self._answered(chunk, self._surely(chunk))

@@ -1,0 +1,146 @@
+"""The producer: submit, follow, cancel and rerun tasks from any Python program. Called by users and cli; logs nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from types import TracebackType
+from typing import Any, Self
+
+from runner.broker import Broker, Facts, Queue
+from runner.broker.lane import Lane
+from runner.connect import FAILURES, Client, connect, explain, unretried
+from runner.errors import RefusedError, TaskUnknownError
+from runner.producer.chunks import Item, Submitted, Tally, chunks
+from runner.producer.prepare import new_id, now_ms, prepared
+from runner.producer.waiting import Waiter
+from runner.task import Receipt
+
+DEFAULT_URL = "redis://localhost:6379/0"
+
+
+class Producer:
+    """Submits to the queues of one Redis. Threads may share it; close it, or use it in a `with`.
+
+    `url` is RUNNER_REDIS_URL where it is empty, `retry_s` how long Redis may fail at each call before UnavailableError is raised.
+    Every method raises UndeclaredQueueError for a queue that nobody declared.
+    """
+
+    def __init__(self, url: str = "", prefix: str = "", *, retry_s: float = 15.0) -> None:
+        self._url = url or os.environ.get("RUNNER_REDIS_URL", "") or DEFAULT_URL
+        self._prefix = prefix
+        self._lanes: dict[str, Lane] = {}
+        with self._explained():
+            self._broker = Broker(connect(self._url, retry_s=retry_s, client_name="runner-producer"), prefix)
+
+    @cached_property
+    def _quick(self) -> Client:
+        """Raises at the first failure, where the broker's client is patient."""
+        return unretried(self._url, client_name="runner-producer")
+
+    def close(self) -> None:
+        """Close the connections; the next call would open new ones."""
+        self._broker.client.close()
+        if "_quick" in self.__dict__:
+            self._quick.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def submit(
+        self,
+        type: str,
+        payload: Any = None,
+        *,
+        queue: str,
+        priority: str | None = None,
+        delay_s: float = 0,
+        expires_s: float | None = None,
+        timeout_s: float | None = None,
+        max_retries: int | None = None,
+        task_id: str | int | None = None,
+        key: str | int | None = None,
+        version: int | None = None,
+    ) -> Receipt:
+        """Take in one task; the parameters are NewTask's. From the moment it returns, the task is not lost.
+
+        Raises RefusedError (nothing was written), UnavailableError, OutOfMemoryError. When Redis stayed away after the task was sent,
+        UnavailableError leaves open whether it is in: with a task_id of your own, submitting again cannot double it.
+        """
+        with self._explained():
+            lane = self._lanes.get(queue) or self._lane(queue)
+            declared = lane.queue.declaration
+            one = prepared(declared, type, payload, priority, delay_s, expires_s, timeout_s, max_retries, task_id, key, version)
+            return lane.queue.receipts([one], lane.submit([one]))[0]
+
+    def submit_many(self, items: Iterable[Item], *, queue: str, on_receipt: Callable[[Receipt], None] | None = None) -> Submitted:
+        """Take in any number of tasks in constant memory, in chunks of 200; `on_receipt` is given a receipt for each, in order.
+
+        An item that is refused ends the call: what was sent before is in and has its receipts, it and all behind it is not.
+        Raises what `submit` does. QueueFullError has the receipts of the last chunk's tasks in `accepted`.
+        """
+        with self._explained():
+            lane = self._lanes.get(queue) or self._lane(queue)
+            tally = Tally(lane.queue, on_receipt)
+            lane.flow(chunks(lane.queue, items, tally), tally.answered)
+        tally.check()
+        return tally.done
+
+    def wait(self, task_id: str | int, timeout_s: float, *, queue: str | None = None) -> Any:
+        """The task's result, as soon as it is done; a Redis that is away meanwhile is no error until the timeout.
+
+        Raises TaskDeadError, TaskCancelledError, TaskExpiredError, TaskUnknownError, WaitTimeoutError.
+        """
+        with self._explained():
+            return Waiter(Broker(self._quick, self._prefix), self._url, str(task_id), queue).result(timeout_s)
+
+    def cancel(self, task_id: str | int, *, queue: str | None = None) -> str:
+        """`cancelled`, `cancelling` (its worker ends it within a heartbeat), or what cannot be: `done`, `dead`, `unknown`."""
+        with self._explained():
+            opened = self._home(str(task_id), queue)
+            return opened.cancel(str(task_id)) if opened else "unknown"
+
+    def find(self, task_id: str | int, *, queue: str | None = None) -> tuple[str, Facts] | None:
+        """The queue that knows this id, and all that is known of it; None if no queue does."""
+        with self._explained():
+            found = self._broker.find(str(task_id), [self._broker.open(queue)] if queue else None)
+            return (found[0].name, found[1]) if found else None
+
+    def rerun(self, task_id: str | int, *, queue: str | None = None) -> Receipt:
+        """Run a dead task again under a new id, which keeps a line that names the old one; the dead letter stays.
+
+        Raises TaskUnknownError, and RefusedError for a task that is not dead: its body is gone, or it will run anyway.
+        """
+        with self._explained():
+            opened = self._home(str(task_id), queue)
+            fresh, line = new_id(now_ms()), json.dumps({"kind": "rerun", "of": str(task_id)}).encode()
+            state = opened.rerun(str(task_id), fresh, line) if opened else "unknown"
+        if state == "unknown":
+            raise TaskUnknownError(f"no queue knows task {task_id!r}")
+        if state in ("done", "cancelled"):
+            raise RefusedError(f"task {task_id!r} is {state} and its body is not kept: submit it again")
+        if state != "ok":
+            raise RefusedError(f"task {task_id!r} is {state} and will run anyway: only a dead one can be run again")
+        return Receipt(fresh, "waiting", True, f"dead {task_id}")
+
+    def _home(self, task_id: str, queue: str | None) -> Queue | None:
+        if queue:
+            return self._broker.open(queue)
+        found = self._broker.find(task_id)
+        return found[0] if found else None
+
+    def _lane(self, queue: str) -> Lane:
+        return self._lanes.setdefault(queue, Lane(self._quick, self._broker.open(queue)))
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except FAILURES as error:
+            raise explain(error, self._url) from error

@@ -1,0 +1,64 @@
+"""Follows one task to its end. Called by Producer.wait."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from runner.broker import Broker, Facts, Queue
+from runner.connect import FAILURES, explain
+from runner.errors import TaskCancelledError, TaskDeadError, TaskExpiredError, TaskUnknownError, WaitTimeoutError
+
+FIRST_S, LONGEST_S, GROWTH = 0.02, 1.0, 1.5
+
+
+class Waiter:
+    """Looks for the end of one task. The broker's client raises at the first failure, so that the deadline is this one's own."""
+
+    def __init__(self, broker: Broker, url: str, task_id: str, queue: str | None) -> None:
+        self._broker, self._url, self._id, self._name = broker, url, task_id, queue
+        self._home: Queue | None = None
+        self._last = "was not looked at"
+
+    def result(self, timeout_s: float) -> Any:
+        """The result; the errors of Producer.wait. Looks at least once, and once more at the very end."""
+        deadline_s, pause_s = time.monotonic() + timeout_s, FIRST_S
+        while True:
+            facts = self._look()
+            if facts is not None and facts.state == "done":
+                return json.loads(facts.result) if facts.result else None
+            left_s = deadline_s - time.monotonic()
+            if left_s <= 0:
+                raise WaitTimeoutError(f"task {self._id!r} did not end within {timeout_s:g} s: it {self._last}")
+            time.sleep(min(pause_s, left_s))
+            pause_s = min(LONGEST_S, pause_s * GROWTH)
+
+    def _look(self) -> Facts | None:
+        """What is known, None while Redis is away; raises where the task came to an end without a result."""
+        try:
+            facts = self._facts()
+        except FAILURES as error:
+            self._last = f"could not be seen: {explain(error, self._url)}"
+            return None
+        if facts is None:
+            where = f"queue {self._name!r} does not know" if self._name else "no queue knows"
+            raise TaskUnknownError(f"{where} task {self._id!r}: never submitted, purged, or done longer ago than results are kept")
+        self._last = f"is {facts.state}"
+        self._refuse(facts)
+        return facts
+
+    def _facts(self) -> Facts | None:
+        if self._home is None or (facts := self._home.look(self._id)) is None:
+            found = self._broker.find(self._id, [self._broker.open(self._name)] if self._name else None)
+            self._home, facts = found if found else (None, None)
+        return facts
+
+    def _refuse(self, facts: Facts) -> None:
+        if facts.state == "cancelled":
+            raise TaskCancelledError(f"task {self._id!r} was cancelled")
+        if facts.state == "dead" and facts.reason == "expired":
+            raise TaskExpiredError(f"task {self._id!r} expired before a worker took it")
+        if facts.state == "dead":
+            detail = f": {facts.detail}" if facts.detail else ""
+            raise TaskDeadError(f"task {self._id!r} is among the dead letters ({facts.reason}){detail}")
