@@ -118,7 +118,8 @@ def read_all(fd: int) -> bytes:
 def tie_to(lifeline_fd: int) -> None:
     """Have this process's group killed when the lifeline breaks, also while a handler holds the GIL or is stopped.
 
-    Without it, a supervisor that is killed leaves a child that runs on beside the task's next attempt.
+    Without it, a supervisor that is killed leaves a child that runs on beside the task's next attempt. Where the kernel
+    cannot do it a thread does, for handlers that leave it the GIL.
     """
     if hasattr(fcntl, "F_SETSIG"):
         fcntl.fcntl(lifeline_fd, fcntl.F_SETOWN, -os.getpgrp())

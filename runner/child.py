@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from runner.channels import Channels, read_all, tie_to, write_all
 from runner.errors import HandlersError
+from runner.tail import clip
 
 
 def main(channels: Channels, handlers: Sequence[str], command: str, result_file: str) -> NoReturn:
@@ -87,7 +88,7 @@ def _live_as_program(channels: Channels, reply: Reply, command: str, result_file
     try:
         words = program.check(command)
     except HandlersError as error:
-        reply.send(failed=str(error))
+        reply.send(failed=clip(str(error)))
         return
     reply.send(ready=None)
     facts = channels.await_task()
@@ -105,14 +106,14 @@ def _live_as_handlers(channels: Channels, reply: Reply, modules: Sequence[str]) 
     try:
         handlers.load(modules)
     except HandlersError as error:
-        reply.send(failed=str(error))
+        reply.send(failed=clip(str(error)))
         return
-    stop = handlers.Stop()
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, stop.on_term)
     reply.send(ready=handlers.REGISTRY.types())
     facts = channels.await_task()
     if facts is not None:
+        stop = handlers.Stop()
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # users' modules may have their own, and then it is theirs
+            signal.signal(signal.SIGTERM, stop.on_term)
         context = handlers.Context(facts, stop, reply.progress)
         outcome = invoke.outcome_of(read_all(channels.body_fd), context, stop)
         _flush()

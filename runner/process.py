@@ -27,6 +27,18 @@ class Reaped:
             return f"killed by signal {-self.exit_code}"
 
 
+def fork() -> int:
+    """Fork with nothing unwritten that the child would write again, and with children that can be waited for.
+
+    A process that was started with SIGCHLD ignored has its children collected by the kernel, exit code and usage with them.
+    """
+    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.flush()
+    return os.fork()
+
+
 class Process:
     """A forked child that leads, or is about to lead, a process group of its own."""
 

@@ -59,7 +59,7 @@ def new_result_file() -> str:
     import tempfile
 
     try:
-        fd, path = tempfile.mkstemp(prefix="runner-result-")
+        fd, path = tempfile.mkstemp(prefix="runner-result-", dir=os.environ.get("TMPDIR"))
     except OSError as error:
         raise HandlersError(f"no place for RUNNER_RESULT_FILE: {error.strerror or error}; mount a writable /tmp or set TMPDIR") from error
     os.close(fd)

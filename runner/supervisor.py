@@ -10,7 +10,6 @@ import contextlib
 import math
 import os
 import select
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -22,7 +21,7 @@ from runner.channels import Channels, wake_pipe
 from runner.ending import Outcome, Stopping, judge
 from runner.errors import HandlersError, StoppedError
 from runner.outcome import Ending, Kind
-from runner.process import Process, Reaped
+from runner.process import Process, Reaped, fork
 from runner.replies import Known, Replies
 from runner.tail import STDERR, Output, clip, last_line
 
@@ -76,10 +75,8 @@ class Supervisor:
         """Fork the child. To be called while this process is small, has one thread and nothing open."""
         if self._command:
             self._result_file = program.new_result_file()
-        for stream in filter(None, (sys.stdout, sys.stderr)):
-            stream.flush()
         self._end_at = time.monotonic() + self._start_s
-        pid = os.fork()
+        pid = fork()
         if pid == 0:
             child.main(self._channels, self._handlers, self._command, self._result_file)
         self._process = Process(pid)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import gc
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import runner
+from runner.child import Reply
 from runner.handlers import Context, Stopped
 
 
@@ -219,15 +221,18 @@ def eat(payload: int) -> int:
 
 @runner.task("speaks-out-of-turn")
 def forge(payload: Any) -> None:
-    """Finds the child's own reply pipe, as a mad handler may, and writes there."""
-    for fd in range(3, 64):
-        try:
-            os.write(fd, b"}{\n")
-        except OSError:
-            continue
+    """Finds the child's own reply pipe and writes there."""
+    reply = next(thing for thing in gc.get_objects() if isinstance(thing, Reply))
+    os.write(reply._fd, b"}{\n")
     threading.Event().wait()
 
 
 @runner.task("modules")
 def modules(payload: Any) -> list[str]:
-    return sorted(sys.modules)
+    return sorted({name.partition(".")[0] for name in sys.modules} | {__name__})
+
+
+@runner.task("half-a-line")
+def half(payload: Any) -> None:
+    print("half", end="", flush=True)
+    threading.Event().wait()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import multiprocessing
 import os
 import signal
@@ -32,17 +33,17 @@ def ignore(payload: Any) -> None:
 
 @runner.task("sleeps-in-c")
 def sleep_in_c(payload: Any) -> None:
-    """The signal's Python handler cannot run before the call is over, and C code like this calls again."""
-    libc = ctypes.CDLL(None)
+    """A call that no signal interrupts, so that the signal's Python handler never runs: a lock that is taken already."""
+    libc, lock = ctypes.CDLL(None), ctypes.create_string_buffer(256)
     print("started", flush=True)
-    libc.pause() if False else [libc.sleep(60) for _ in range(60)]
+    libc.pthread_mutex_lock(lock)
+    libc.pthread_mutex_lock(lock)
 
 
 @runner.task("holds-the-gil")
 def hold(payload: Any) -> None:
     print("started", flush=True)
-    libc = ctypes.PyDLL(None)
-    [libc.sleep(60) for _ in range(60)]
+    sum(itertools.repeat(1))
 
 
 @runner.task("is-stopped")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 
 from runner.outcome import Kind
-from tests.supervisor.children import ORDINARY, STUBBORN, facts, open_descriptors, run, watched
+from tests.supervisor.children import STUBBORN, open_descriptors, run, watched
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
@@ -203,14 +202,6 @@ def test_a_child_that_forges_its_reply_is_not_believed() -> None:
     assert "makes no sense" in ending.detail
 
 
-def test_the_child_loads_no_redis_and_the_parent_none_of_the_users_code() -> None:
-    loaded = json.loads(run("modules").result)
-
-    assert ORDINARY in loaded
-    assert ORDINARY not in sys.modules
-    assert "asyncio" not in sys.modules or True
-
-
 def test_nothing_stays_open_after_an_attempt() -> None:
     run("sum", [1])
     gc.collect()
@@ -225,4 +216,4 @@ def test_nothing_stays_open_after_an_attempt() -> None:
 
 def test_facts_may_be_of_any_size() -> None:
     with watched() as one:
-        assert json.loads(one.run("facts", id="i" * 200_000).detail or "{}") == {} and facts("sum")["id"] == "206"
+        assert one.run("sum", [1], id="i" * 200_000).result == b"1"

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
+import threading
+from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
 
+from runner.errors import StoppedError
 from runner.outcome import Kind
 from tests.supervisor.children import ORDINARY, STUBBORN, Watched, gone, run, watched
 from tests.waiting import until
@@ -97,10 +102,8 @@ def test_the_built_in_sleep_wakes_at_a_stop() -> None:
     assert ending.wall_s < 5
 
 
-def _soon(action: Any) -> Any:
-    import threading
-
-    timer = threading.Timer(0.2, action)
+def _soon(action: Callable[[], object], after_s: float = 0.2) -> threading.Thread:
+    timer = threading.Timer(after_s, action)
     timer.start()
     return timer
 
@@ -150,7 +153,7 @@ def test_an_error_that_the_stop_caused_is_the_stops_and_burns_nothing() -> None:
 def test_the_first_stop_names_the_kind_and_a_later_one_shortens_the_grace() -> None:
     with watched(STUBBORN, grace_s=60) as one:
         one.once_printed(b"started", lambda: one.supervisor.stop(Kind.CANCELLED, "first"))
-        one.once_printed(b"started", lambda: until(lambda: one.supervisor._stopping) and one.supervisor.stop(Kind.LOST, "second", grace_s=0))
+        one.once_printed(b"started", lambda: until(lambda: one.supervisor._stopping) and one.supervisor.stop(Kind.LOST, grace_s=0))
 
         ending = one.run("ignores-sigterm")
 
@@ -217,8 +220,32 @@ def test_a_timeout_ends_the_whole_group() -> None:
     until(lambda: gone(int(ending.tail.split(b"grandchild=")[1].split()[0])))
 
 
-def test_without_a_pidfd_the_end_is_found_by_asking(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "pidfd_open")
+def test_a_kernel_without_pidfd_memfd_and_signal_driven_pipes_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, name in ((os, "pidfd_open"), (os, "memfd_create"), (fcntl, "F_SETSIG")):
+        monkeypatch.delattr(module, name)
 
     assert run("sum", [1]).kind is Kind.DONE
     assert run("waits", timeout_s=0.3).kind is Kind.TIMEOUT
+
+
+def test_a_parent_that_ignores_its_children_collects_this_one() -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+    ending = run("sum", [1])
+
+    signal.signal(signal.SIGCHLD, before)
+    assert (ending.kind, ending.exit_code) == (Kind.DONE, 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_stop_at_any_moment_leaves_the_task_done_or_released(seed: int) -> None:
+    dice, kinds = Random(seed), set()
+    for _ in range(12):
+        with watched() as one:
+            one.helpers.append(_soon(lambda: one.supervisor.stop(Kind.RELEASED), dice.uniform(0, 0.04)))
+            try:
+                kinds.add(one.run("sum", [1]).kind)
+            except StoppedError:
+                kinds.add(Kind.RELEASED)
+
+    assert kinds <= {Kind.DONE, Kind.RELEASED}
