@@ -30,15 +30,16 @@ for name in string.gmatch(ARGV[6], '[^,]+') do
   WATCHED[name] = KEYS[FIRST_PRIORITY + #NAMES - 1]
 end
 
+-- One table made whole: grown field by field it costs as much again as the match.
 local function parse(line)
   if not line then return nil end
-  local r = {}
-  r.state, r.priority, r.entry, r.first, r.counters, r.life, r.wish, r.token, r.last, r.key =
+  local state, priority, entry, first, counters, life, wish, token, last, key =
     match(line, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$')
-  if r.state then return r end
-  r.state, r.priority, r.entry, r.first = match(line, '^(%S+) (%S+) (%S+) (%S+)$')
-  r.counters, r.life, r.wish, r.token, r.last, r.key = FRESH, '1', '-', '-', '-', ''
-  return r
+  if not state then
+    state, priority, entry, first = match(line, '^(%S+) (%S+) (%S+) (%S+)$')
+    counters, life, wish, token, last, key = FRESH, '1', '-', '-', '-', ''
+  end
+  return {state = state, priority = priority, entry = entry, first = first, counters = counters, life = life, wish = wish, token = token, last = last, key = key}
 end
 
 local function load(id) return parse(call('HGET', TASKS, id)) end
@@ -55,13 +56,9 @@ end
 
 -- Raise the n-th counter of a record; 7 notes a time once instead.
 local function bump(r, n)
-  local at = 0
-  r.counters = string.gsub(r.counters, '[^,]+', function(word)
-    at = at + 1
-    if at ~= n then return word end
-    if n == 7 then return word == '0' and string.format('%.0f', NOW) or word end
-    return tostring(tonumber(word) + 1)
-  end)
+  local before, word, after = match(',' .. r.counters, '^(' .. string.rep(',%d+', n - 1) .. ',)(%d+)(.*)$')
+  if n ~= 7 then word = tonumber(word) + 1 elseif word == '0' then word = string.format('%.0f', NOW) end
+  r.counters = string.sub(before .. word .. after, 2)
 end
 
 local function count(field, by) call('HINCRBY', COUNTS, field, by or 1) end
@@ -103,8 +100,13 @@ local function add_waiting(id, r, body, front)
   end
 end
 
+-- An entry held under another id than it tells (a bare push that was adopted, or whose entry is another task's id): the way back, kept in
+-- `held` as long as the entry lives. Without it a group made anew gave such an entry a second time, and its body left with the first holder.
+local function alias(priority, entry) return 'entry:' .. priority .. ':' .. entry end
+
 local function drop_entry(r)
   if r.entry == '-' then return end
+  call('HDEL', HELD, alias(r.priority, r.entry))
   call('XACK', WATCHED[r.priority], GROUP, r.entry)
   call('XDEL', WATCHED[r.priority], r.entry)
 end
@@ -146,6 +148,12 @@ local function mark(...)
   call('PEXPIREAT', key, string.format('%.0f', (turn + 1) * period + KEEP_MS))
 end
 
+-- The ring is searched in no order of time, so a key has one marker: an older 'dead' must not hide a newer 'done'.
+local function mark_key(key, text)
+  for i = 1, #DONE do call('HDEL', DONE[i], 'k:' .. key) end
+  mark('k:' .. key, text)
+end
+
 -- Take a task out of every key but the one its new state lives in; the attempts so far are returned.
 local function forget(id, r)
   drop_entry(r)
@@ -164,8 +172,8 @@ local function end_life(id, r, state, token, result, attempt)
   local lines = with_attempt(forget(id, r), attempt)
   local fields = {'i:' .. id, table.concat({state, token, string.format('%.0f', NOW), r.counters, r.life, result}, ' ')}
   if lines ~= '' then fields[3], fields[4] = 'l:' .. id, lines end
-  if r.key ~= '' then fields[#fields + 1] = 'k:' .. r.key; fields[#fields + 1] = state .. ' ' .. id end
   mark(unpack(fields))
+  if r.key ~= '' then mark_key(r.key, state .. ' ' .. id) end
   count(state)
 end
 
@@ -174,7 +182,7 @@ local function to_dead(id, r, body, reason, detail, token, attempt)
   local entry = call('XADD', DEAD, '*', 'id', id, 'body', body or '', 'reason', reason, 'detail', detail, 'counters', r.counters,
     'first_ms', r.first, 'priority', r.priority, 'life', r.life, 'key', r.key, 'attempts', lines)
   call('HSET', BURIED, id, entry .. ' ' .. token)
-  if r.key ~= '' then mark('k:' .. r.key, 'dead ' .. id) end
+  if r.key ~= '' then mark_key(r.key, 'dead ' .. id) end
   count('dead:' .. reason)
   count('buried')
 end
@@ -205,6 +213,7 @@ local function begin_life(id, r)
       if f.attempts ~= '' then call('HSET', LIVES, id, f.attempts) end
       remove_dead(entry, f)
     end
+    call('HDEL', BURIED, id)
     return 'dead ' .. id
   end
   local found, bucket = find_marker('i:' .. id)
@@ -215,6 +224,16 @@ local function begin_life(id, r)
   if lines then call('HSET', LIVES, id, lines) end
   call('HDEL', bucket, 'i:' .. id, 'l:' .. id)
   return state .. ' ' .. id
+end
+
+-- A new run of a business key takes the place of the key's dead letter too, under whatever id: a replay would run beside it, or after it.
+local function supersede(key, id)
+  local old = match(find_marker('k:' .. key) or '', '^dead (.*)$')
+  local entry = old and match(call('HGET', BURIED, old) or '', '^(%S+)')
+  local f = entry and dead_fields(entry)
+  if not f or f.key ~= key then return end
+  if f.attempts ~= '' and call('HEXISTS', LIVES, id) == 0 then call('HSET', LIVES, id, f.attempts) end
+  remove_dead(entry, f)
 end
 
 -- Put a held task back where the next claim takes it first. In stream mode entry, id and place stay; a list takes it at its popping end.
@@ -245,12 +264,28 @@ local function holder(id, token, r)
   return nil, settled == token and 'again' or 'lost'
 end
 
--- Silence rule: no holder and no reaper heard for a whole lease means that Redis was away, not the pods. Every claim then gets one more
--- lease before anything is reaped; without it an outage longer than the lease took every living holder's claim.
+-- Silence rule: no holder and no reaper heard for a whole lease means that Redis was away, not the pods. Claims that still lived when somebody
+-- was last heard are then spared for one more lease; without it an outage longer than the lease took every living holder's claim.
+-- A claim that had ended before is not spared: in a queue looked at less often than a lease, a dead pod's claim was spared at every look.
+-- `pulse` is "last from till": claims whose expiry is `from` or later are spared until `till`. Nothing is written per claim.
+local function pulse()
+  local last, from, till = match(call('GET', PULSE) or '', '^(%d+) (%d+) (%d+)$')
+  return tonumber(last), tonumber(from or 0), tonumber(till or 0)
+end
+
 local function hear()
-  local last = call('GET', PULSE)
-  call('SET', PULSE, string.format('%.0f', NOW))
-  if not last or NOW - last <= LEASE_MS then return end
-  local ids = call('ZRANGEBYSCORE', CLAIMS, 1, NOW + LEASE_MS)
-  for i = 1, #ids do call('ZADD', CLAIMS, NOW + LEASE_MS, ids[i]) end
+  local last, from, till = pulse()
+  if last and NOW - last > LEASE_MS then from, till = last, NOW + LEASE_MS end
+  call('SET', PULSE, string.format('%.0f %.0f %.0f', NOW, from, till))
+end
+
+-- When a claim with this expiry may be reaped, and the highest expiry that may be reaped now.
+local function spared_to(expiry)
+  local _, from, till = pulse()
+  return expiry >= from and math.max(expiry, till) or expiry
+end
+
+local function reapable()
+  local _, from, till = pulse()
+  return NOW < till and math.min(NOW, from - 1) or NOW
 end

@@ -21,10 +21,6 @@ for i, id in ipairs(ids) do known[id], attempts[id] = parse(lines[i]), lives[i] 
 
 local records, noted, free, back, given, retried = {}, {}, {}, {}, {}, 0
 
-local function put(list, ...)
-  for i = 1, select('#', ...) do list[#list + 1] = (select(i, ...)) end
-end
-
 local function delay(id, r, delay_ms)
   local body = body_of(id, r)
   if not body then return false end
@@ -39,10 +35,12 @@ end
 -- As `hand_back` in the prelude, for many: written by `write_all`.
 local function give_back(id, r)
   r.state = 'waiting'
-  if STREAM then return put(given, 0, id) end
-  back[r.priority] = back[r.priority] or {}
-  put(back[r.priority], 'ref:' .. id)
-  put(given, id)
+  if STREAM then given[#given + 1] = 0 else
+    local refs = back[r.priority] or {}
+    back[r.priority] = refs
+    refs[#refs + 1] = 'ref:' .. id
+  end
+  given[#given + 1] = id
 end
 
 local function settle(id, token, delay_ms, counter, attempt)
@@ -54,13 +52,13 @@ local function settle(id, token, delay_ms, counter, attempt)
     end_life(id, r, 'cancelled', token, '', attempt)
     return 'cancelled'
   end
-  if attempt ~= '' then put(noted, id, with_attempt(attempts[id], attempt)) end
-  put(free, token)
+  if attempt ~= '' then noted[#noted + 1] = id; noted[#noted + 1] = with_attempt(attempts[id], attempt) end
+  retried = retried + 1
+  free[retried] = token
   r.last, r.token = token, '-'
   -- A body that is gone is told by the next claim, which buries it with that reason.
   if delay_ms <= 0 or not delay(id, r, delay_ms) then give_back(id, r) end
-  put(records, id, line(r))
-  retried = retried + 1
+  records[#records + 1] = id; records[#records + 1] = line(r)
   return 'ok'
 end
 
