@@ -49,7 +49,7 @@ def stubborn(payload: Any, context: runner.Context) -> None:
     while True:
         try:
             time.sleep(1)
-        except BaseException:  # noqa: BLE001, S112
+        except BaseException:  # noqa: S112
             continue
 
 
