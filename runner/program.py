@@ -19,7 +19,7 @@ from runner.errors import HandlersError
 from runner.outcome import Kind
 from runner.tail import clip, last_line
 
-DONE, AGAIN, DEAD = 0, 75, 65
+DONE, AGAIN, DEAD, KILLED = 0, 75, 65, 137
 MAX_RESULT_BYTES = 64 * 1024
 
 
@@ -79,12 +79,12 @@ def take_result(path: str) -> bytes:
         file.unlink(missing_ok=True)
 
 
-def outcome_of(exit_code: int, written: bytes, tail: bytes, stopped: bool) -> Outcome | None:
-    """What the exit code says; None for a signal.
+def outcome_of(exit_code: int, written: bytes, tail: bytes, stopped: bool, oom_killed: bool) -> Outcome | None:
+    """What the exit code says; None for a signal, also one that a shell tells of the tool that it ran.
 
     Many programs exit with 0 when SIGTERM asks them to, done or not. So after a stop a 0 counts only beside a result.
     """
-    if exit_code < 0 or (exit_code == DONE and stopped and not written):
+    if exit_code < 0 or (exit_code == KILLED and oom_killed) or (exit_code == DONE and stopped and not written):
         return None
     if exit_code == DONE:
         return _done(written)

@@ -232,7 +232,7 @@ class Supervisor:
     def _outcome(self, reaped: Reaped, written: bytes, oom_killed: bool) -> Outcome:
         said = self._replies.outcome
         if self._command and not said:
-            said = program.outcome_of(reaped.exit_code, written, self._output.tail, self._stopping is not None)
+            said = program.outcome_of(reaped.exit_code, written, self._output.tail, self._stopping is not None, oom_killed)
         outcome = judge(said, self._stopping, reaped, oom_killed)
         if self._killed and outcome.kind is Kind.TIMEOUT:
             return Outcome(outcome.kind, f"{outcome.detail}, and was killed after a grace of {self._grace_s:g} s")

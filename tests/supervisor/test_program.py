@@ -17,8 +17,8 @@ from tests.supervisor.children import watched
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 
-def sh(script: str, body: bytes = b"{}", timeout_s: float = 30, grace_s: float = 5.0, **more: Any) -> Ending:
-    with watched(exec_command=f"sh -c {shlex.quote(script)}", grace_s=grace_s) as one:
+def sh(script: str, body: bytes = b"{}", timeout_s: float = 30, grace_s: float = 5.0, root: str = "/", **more: Any) -> Ending:
+    with watched(exec_command=f"sh -c {shlex.quote(script)}", grace_s=grace_s, root=root) as one:
         return one.run("image.resize", body=body, timeout_s=timeout_s, **more)
 
 
@@ -112,6 +112,16 @@ def test_exit_code_0_after_a_stop_counts_only_beside_a_result() -> None:
 
     assert sh(polite, timeout_s=0.3).kind is Kind.TIMEOUT
     assert (sh(finishing, timeout_s=0.3).kind, sh(finishing, timeout_s=0.3).result) == (Kind.DONE, b"7")
+
+
+@pytest.mark.parametrize(("counted", "kind"), [("1", Kind.OOM), ("0", Kind.ERROR)])
+def test_a_shell_whose_tool_was_killed_for_memory_is_out_of_memory(tmp_path_factory: Any, counted: str, kind: Kind) -> None:
+    root = tmp_path_factory.mktemp("root")
+    file = root / "sys/fs/cgroup/memory.events"
+    file.parent.mkdir(parents=True)
+    file.write_text("oom_kill 0\n")
+
+    assert sh(f"echo oom_kill {counted} > {file}; exit 137", root=str(root)).kind is kind
 
 
 def test_any_program_knows_every_type() -> None:
