@@ -57,6 +57,7 @@ $(BIN)/python:
 
 # Two stamps, so that a demo on a fresh machine does not wait for the test tools; the second lock holds the first one's versions.
 $(VENV)/.demo: requirements/demo.lock pyproject.toml | $(BIN)/python
+	@echo "installing the demo's libraries into $(VENV)"
 	@test -e $(VENV)/.test || $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
