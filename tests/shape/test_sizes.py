@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted(path for folder in ("runner", "demo", "chaos", "bench") for path in (ROOT / folder).rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
-SLEEPS = re.compile(r"\btime\.sleep\(|\bunittest\.mock\b|\bMagicMock\b|monkeypatch\.setattr")
+SLEEPS = re.compile(r"\btime\.sleep\(|\bunittest\.[m]ock\b|\bMagic[M]ock\b|monkeypatch\.set[a]ttr")
 
 
 def named(path: Path) -> str:
