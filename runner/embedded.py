@@ -48,7 +48,11 @@ class EmbeddedServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        return self.start()
+        try:
+            return self.start()
+        except BaseException:  # Ctrl-C while it starts, too
+            self.close()
+            raise
 
     def __exit__(self, *_: object) -> None:
         self.close()
