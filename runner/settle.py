@@ -6,7 +6,6 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from runner import logs
@@ -63,10 +62,9 @@ class Settler:
         self._log(verdict, ending, task, word)
 
     def _judged(self, ending: Ending, task: Task | None) -> Verdict:
-        # A producer that moved from another queue says how many retries are spent already.
-        spent = replace(self.claim.counters, errors=self.claim.counters.errors + (task.retry_count if task else 0))
         own = task.max_retries if task else None
-        return decide(ending, spent, self.queue.declaration, now_ms=self.now_ms, jitter=random.random(), max_retries=own)
+        counters, declared = self.claim.counters, self.queue.declaration
+        return decide(ending, counters, declared, now_ms=self.now_ms, jitter=random.random(), max_retries=own)
 
     def _write(self, verdict: Verdict, ending: Ending, line: bytes) -> str:
         task_id, token = self.task_id, self.claim.token
