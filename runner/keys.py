@@ -15,7 +15,8 @@ ORDER = (
     "tasks",  # HASH: id to record (see lua/prelude.lua). Until settled.
     "bodies",  # HASH: id to bytes: delayed in both modes, waiting and claimed in list mode. While there.
     "claims",  # ZSET: id to the claim's expiry in ms, 0 for a released one. While claimed or released.
-    "held",  # HASH: token to start, holder, progress and id, so that a claim can be repeated. While claimed.
+    "held",  # HASH: token to start, holder, progress and id, so that a claim can be repeated; `entry:PRIORITY:ENTRY` to id for a bare push held
+    # under another id than its entry tells. While claimed, the second while the entry lives.
     "delayed",  # ZSET: id to due time in ms. Until promoted.
     "expiries",  # ZSET: id to expiry in ms. Until claimed or settled.
     "keys",  # HASH: business key to id. Until settled.
@@ -23,7 +24,7 @@ ORDER = (
     "buried",  # HASH: id to its entry in dead and the token that buried it. With the dead letter.
     "lives",  # HASH: id to its attempts, one JSON line each. Until settled, then with marker or dead letter.
     "turn",  # STRING: successful claims, for the bound that keeps low priorities alive. For ever.
-    "pulse",  # STRING: when a holder or a reaper was last heard, in ms. For ever.
+    "pulse",  # STRING: when a holder or a reaper was last heard, and which claims are spared until when (ms). For ever.
     "counts",  # HASH: totals since the queue was declared, and dead letters by reason. For ever.
     "done:0",  # HASH: markers of ended tasks in a ring of four buckets of keep_done_s / 2 each; each key expires whole.
     "done:1",
@@ -45,6 +46,11 @@ def index_key(prefix: str) -> str:
 def passes_key(prefix: str) -> str:
     """HASH: when the controller last ran, and how."""
     return queue_key(prefix, "runner/passes")
+
+
+def marks_key(prefix: str) -> str:
+    """HASH: a queue's name to `rev entry`, up to where its dead letters need no further look by the controller. A hint; may be deleted."""
+    return queue_key(prefix, "runner/marks")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -26,10 +27,12 @@ class Settlement:
     @classmethod
     def of(cls, retried: list[str], buried: list[str]) -> Settlement:
         """Count the words that `retry` and `bury` answered."""
-        both = retried + buried
-        gone = ("cancelled", "lost")
-        settled = [sum(word not in gone for word in words) for words in (retried, buried)]
-        return cls(*settled, both.count("cancelled"), both.count("lost"))
+        both = Counter(retried + buried)
+        return cls(_settled_of(retried), _settled_of(buried), both["cancelled"], both["lost"])
+
+
+def _settled_of(words: list[str]) -> int:
+    return sum(word in ("ok", "again") for word in words)
 
 
 def settle_reaped(queue: Queue, claims: Sequence[Claim], now_ms: int) -> Settlement:
@@ -38,16 +41,18 @@ def settle_reaped(queue: Queue, claims: Sequence[Claim], now_ms: int) -> Settlem
     return Settlement.of(queue.retry(again), queue.bury(dead))
 
 
-def reap_all(queue: Queue, told: Callable[[Reaped], None] = lambda _: None) -> Iterator[Settlement]:
-    """Reap and settle, a chunk at a time, until nothing is expired; `told` hears of each chunk before it is settled.
+def reap_all(queue: Queue, stopping: Callable[[], bool] = lambda: False) -> Iterator[tuple[Reaped, Settlement]]:
+    """Reap and settle, a chunk at a time, until nothing is expired or the end is asked for: each chunk and what became of it.
 
-    Each settle carries the next reap, so that a chunk costs one round trip.
+    Each settle carries the next reap, so that a chunk costs one round trip. A chunk that was taken over is always settled.
     """
     reaped = queue.reap()
     while reaped.claims:
-        told(reaped)
+        if stopping():
+            yield reaped, settle_reaped(queue, reaped.claims, reaped.now_ms)
+            return
         retried, buried, following = queue.settle_and_reap(*_judged(queue.declaration, reaped.claims, reaped.now_ms))
-        yield Settlement.of(retried, buried)
+        yield reaped, Settlement.of(retried, buried)
         reaped = following
 
 

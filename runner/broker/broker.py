@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +13,8 @@ from runner import scripts
 from runner.broker.base import head, raw, read_declaration, text
 from runner.broker.queue import Queue
 from runner.broker.reads import Facts, facts_of
-from runner.errors import ConfigError, NewerLayoutError
-from runner.keys import Keys, index_key, passes_key
+from runner.errors import ConfigError, NewerLayoutError, UndeclaredQueueError
+from runner.keys import Keys, index_key, marks_key, passes_key
 from runner.queue import LAYOUT, Declaration
 
 
@@ -36,14 +37,24 @@ class Broker:
 
         Raises ConfigError when mode or priorities would change under tasks, NewerLayoutError.
         """
-        keys = Keys(prefix=self.prefix, declaration=declaration)
-        stored = [word for item in declaration.to_fields().items() if item[0] != "rev" for word in item]
-        try:
-            rev = scripts.run(self.client, "declare", keys.all, (*head(declaration), LAYOUT, *stored))
-        except ResponseError as error:
-            raise _refusal(declaration, str(error)) from None
+        rev = None
+        while rev is None:
+            with suppress(scripts.StaleDeclaration):  # somebody else declared it at the same moment
+                rev = self._declare(declaration)
         self.client.sadd(index_key(self.prefix), declaration.name)
-        return Queue(self.client, self.prefix, replace(declaration, rev=int(rev)))
+        return Queue(self.client, self.prefix, replace(declaration, rev=rev))
+
+    def _declare(self, new: Declaration) -> int:
+        old = None
+        with suppress(UndeclaredQueueError):
+            old = read_declaration(self.client, self.prefix, new.name)
+        watched = [Keys(self.prefix, old).watched(priority) for priority in old.priorities] if old else []
+        keys = (*Keys(self.prefix, new).all, *watched)
+        stored = [word for item in new.to_fields().items() if item[0] != "rev" for word in item]
+        try:
+            return int(scripts.run(self.client, "declare", keys, (old.rev if old else 0, *head(new)[1:], LAYOUT, *stored)))
+        except ResponseError as error:
+            raise _refusal(new, str(error)) from None
 
     def names(self) -> list[str]:
         """The declared queues' names, sorted."""
@@ -57,9 +68,28 @@ class Broker:
         """Look for an id over all declared queues, in one round trip; a live one wins over one that ended."""
         asked = self.queues() if queues is None else list(queues)
         calls = [("look", q.keys.all, (*head(q.declaration), raw(task_id))) for q in asked]
-        found = [(q, facts_of(reply)) for q, reply in zip(asked, scripts.run_all(self.client, calls), strict=True) if reply]
+        try:
+            replies = scripts.run_all(self.client, calls)
+        except (scripts.StaleDeclaration, scripts.MissingDeclaration):  # one of them was declared again: ask each by itself
+            found = [(q, facts) for q in asked if (facts := q.look(task_id))]
+        else:
+            found = [(q, facts_of(reply)) for q, reply in zip(asked, replies, strict=True) if reply]
         ended = ("done", "cancelled", "dead")
         return min(found, key=lambda pair: pair[1].state in ended, default=None)
+
+    def now_ms(self) -> int:
+        """Redis's clock."""
+        seconds, micros = self.client.time()
+        return int(seconds) * 1000 + int(micros) // 1000
+
+    def mark(self, queue: Queue) -> str:
+        """The entry that `keep_mark` kept under this very declaration; empty for none."""
+        rev, _, entry = text(self.client.hget(marks_key(self.prefix), queue.name) or b"").partition(" ")
+        return entry if rev == str(queue.declaration.rev) else ""
+
+    def keep_mark(self, queue: Queue, entry: str) -> None:
+        """Remember up to which dead letter the controller need not look again."""
+        self.client.hset(marks_key(self.prefix), queue.name, f"{queue.declaration.rev} {entry}")
 
     def note_pass(self, facts: dict[str, str | int]) -> None:
         """Record that the controller ran."""

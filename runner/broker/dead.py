@@ -31,6 +31,23 @@ class DeadLetter:
         return int(self.entry.split("-")[0])
 
 
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A dead letter without its body. `whole` False: another program put the entry there, and nothing but `entry` is known."""
+
+    entry: str
+    whole: bool = False
+    id: str = ""
+    reason: str = ""
+    counters: Counters = field(default_factory=Counters)
+    first_ms: int = 0
+
+    @property
+    def buried_ms(self) -> int:
+        """When it was buried, by Redis's clock."""
+        return int(self.entry.split("-")[0])
+
+
 class Dead(Base):
     """Transitions out of `dead`."""
 
@@ -52,6 +69,10 @@ class Dead(Base):
             return list(self.client.xrevrange(dead, bound or "+", "-", count=page))
         return list(self.client.xrange(dead, bound or "-", "+", count=page))
 
+    def headings(self, after: str = "", limit: int = PAGE) -> list[Heading]:
+        """The dead letters behind the entry `after`, oldest first; fewer than `limit` where bodies are large, none at the end only."""
+        return [_heading(row) for row in self.run("scan", after, limit)]
+
     def replay(self, entries: Sequence[str], attempt: bytes) -> int:
         """Run dead letters again; how many were. Each becomes exactly one waiting task, however many replay at once."""
         replayed = at = 0
@@ -67,13 +88,25 @@ class Dead(Base):
 
     def purge(self, entries: Sequence[str]) -> int:
         """Drop dead letters for good; how many were."""
-        chunks = (entries[at : at + PAGE] for at in range(0, len(entries), PAGE))
-        return sum(int(self.run("purge", "purged", *chunk)) for chunk in chunks)
+        purged = at = 0
+        while at < len(entries):
+            looked, dropped = self.run("purge", "purged", *entries[at : at + PAGE])
+            at, purged = at + int(looked), purged + int(dropped)
+        return purged
 
     def trim_dead(self, now_ms: int) -> int:
         """Drop one chunk of dead letters that are over the caps of age or count; how many were."""
         oldest_ms = now_ms - int(self.declaration.dead_max_age_s * 1000)
-        return int(self.run("purge", "trimmed", "*", self.declaration.dead_max, oldest_ms, PAGE))
+        return int(self.run("purge", "trimmed", "*", self.declaration.dead_max, oldest_ms, PAGE)[1])
+
+
+def _heading(row: list[bytes]) -> Heading:
+    entry = text(row[0])
+    try:
+        _, task_id, reason, counts, first_ms = row
+        return Heading(entry, True, text(task_id), text(reason), counters(counts), int(first_ms))
+    except (ValueError, TypeError):  # fields are missing, or are no numbers
+        return Heading(entry)
 
 
 def _letter(entry: str, fields: dict[bytes, bytes]) -> DeadLetter:

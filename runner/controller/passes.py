@@ -1,0 +1,89 @@
+"""Passes over all declared queues, one or for a given time. `python -m runner.controller`; called by cli.
+
+Exit code 0: all that was to be done was done, or the end was asked for (SIGTERM; the chunk in hand is finished). 1: something could
+not be done; each is told in a line of its own, and the rest was done. 2: a setting is wrong. 3: Redis could not be asked.
+
+Two at once, one killed at any moment and one that hangs for an hour are harmless: every step is a script that moves each task once, and
+what a reaper took over and left expires again.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+
+from runner import __version__, logs
+from runner.broker import Broker
+from runner.config import ControllerSettings, load
+from runner.connect import FAILURES, connect, explain
+from runner.controller.queue_pass import Cluster, QueuePass
+from runner.controller.stop import Stop
+from runner.errors import ConfigError, RunnerError, UnavailableError
+
+UNAVAILABLE = 3
+
+
+class Controller:
+    """Makes passes. `cluster` is the door to Kubernetes; without it, everything that needs only Redis is done."""
+
+    def __init__(self, broker: Broker, settings: ControllerSettings, stop: Stop, cluster: Cluster | None = None) -> None:
+        self.broker, self.settings, self.stop, self.cluster = broker, settings, stop, cluster
+
+    def run(self) -> bool:
+        """One pass, or passes for `for_s`; whether all could be done."""
+        ends_s, good = time.monotonic() + self.settings.for_s, True
+        while True:
+            next_s = time.monotonic() + self.settings.every_s
+            good = self.one_pass() and good
+            if self.stop.asked or next_s >= ends_s:
+                return good
+            self.stop.wait(next_s - time.monotonic())
+            if self.stop.asked:
+                return good
+
+    def one_pass(self) -> bool:
+        """Every declared queue once; recorded, so that somebody can tell when no controller runs."""
+        began_s, now_ms, names = time.monotonic(), self.broker.now_ms(), self.broker.names()
+        failed = [name for name in names if not self.stop.asked and not self._passed(name, now_ms)]
+        facts: dict[str, str | int] = {"at_ms": now_ms, "took_ms": int((time.monotonic() - began_s) * 1000)}
+        facts |= {"host": f"{socket.gethostname()}/{os.getpid()}", "queues": len(names), "failed": ",".join(failed), "version": __version__}
+        self.broker.note_pass(facts)
+        return not failed
+
+    def _passed(self, name: str, now_ms: int) -> bool:
+        try:
+            queue = self.broker.open(name)
+        except FAILURES:
+            raise
+        except Exception as error:  # noqa: BLE001  (a declaration that cannot be read stops no other queue; it is told, and the exit code is 1)
+            logs.event("queue left out", "error", queue=name, error=str(error))
+            return False
+        return QueuePass(self.broker, queue, now_ms, lambda: self.stop.asked, self.cluster).run()
+
+
+def main(cluster: Cluster | None = None) -> int:
+    """Run the controller; the exit code."""
+    try:
+        settings = load(ControllerSettings)
+        logs.least(settings.log_level)
+        return 0 if _controlled(settings, cluster) else 1
+    except ConfigError as error:
+        logs.event("refused to start", "error", error=str(error))
+        return 2
+    except UnavailableError as error:
+        logs.event("Redis failed", "error", error=str(error))
+        return UNAVAILABLE
+    except RunnerError as error:
+        logs.event("failed", "error", error=str(error))
+        return 1
+
+
+def _controlled(settings: ControllerSettings, cluster: Cluster | None) -> bool:
+    stop = Stop()
+    stop.listen()
+    try:
+        client = connect(settings.redis_url, retry_s=settings.connect_s, client_name="runner-controller")
+        return Controller(Broker(client, settings.prefix), settings, stop, cluster).run()
+    except FAILURES as error:
+        raise explain(error, settings.redis_url) from error

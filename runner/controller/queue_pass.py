@@ -1,0 +1,117 @@
+"""One pass over one queue: each step by itself, so that one that fails stops no other. Called by passes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from runner import logs
+from runner.broker import Broker, Queue, Reaped
+from runner.connect import FAILURES
+from runner.controller.decide import to_be_ended
+from runner.controller.replays import replay_due
+from runner.reaper import reap_all
+
+MEASURED = ("waiting", "delayed", "claimed", "expired_claims", "dead", "watched", "dead_by_reason")
+
+
+class Cluster(Protocol):
+    """What a pass asks of Kubernetes, where there is one."""
+
+    def gone(self, holders: Collection[str]) -> Collection[str]:
+        """Those of these holders whose pods are shown to be gone."""
+
+    def end(self, holders: Collection[str]) -> int:
+        """End the Jobs of these holders; how many were ended."""
+
+
+@dataclass
+class QueuePass:
+    """A pass over one queue. `did` holds what the steps did, by name; `failed` the steps that could not be done."""
+
+    broker: Broker
+    queue: Queue
+    now_ms: int
+    stopping: Callable[[], bool]
+    cluster: Cluster | None = None
+
+    def __post_init__(self) -> None:
+        self.did: dict[str, int] = {}
+        self.failed: list[str] = []
+
+    def run(self) -> bool:
+        """All steps in their order, then the queue's line; whether all of them could be done."""
+        began_s = time.monotonic()
+        for step in (self.promote, self.reap, self.expire, self.replay, self.restore, self.drop_consumers, self.trim_dead):
+            if not self.stopping():
+                self._tried(step.__name__, step)
+        self._tried("measure", lambda: self._tell(began_s))
+        return not self.failed
+
+    def _tried(self, name: str, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except FAILURES:
+            raise
+        except Exception as error:  # noqa: BLE001  (whatever one step meets, the others and the other queues go on; it is told, and the exit code is 1)
+            self._fault(name, f"{type(error).__name__}: {error}")
+
+    def _fault(self, name: str, error: str) -> None:
+        self.failed.append(name)
+        logs.event("step failed", "error", queue=self.queue.name, step=name, error=error)
+
+    def _count(self, name: str, number: int) -> None:
+        self.did[name] = self.did.get(name, 0) + number
+
+    def promote(self) -> None:
+        """What was due when the pass began; what becomes due meanwhile is the next one's."""
+        due_ms = 0
+        while 0 <= due_ms <= self.now_ms and not self.stopping():
+            promoted, due_ms = self.queue.promote()
+            self._count("promoted", promoted)
+
+    def reap(self) -> None:
+        """Expired claims, settled through the one retry policy; the Jobs of pods that may still be there are ended."""
+        for reaped, settled in reap_all(self.queue, self.stopping):
+            for name in ("retried", "buried", "cancelled", "lost"):
+                self._count(f"reaped_{name}", getattr(settled, name))
+            self._end_jobs(reaped)
+
+    def _end_jobs(self, reaped: Reaped) -> None:
+        if self.cluster is not None:
+            holders = {claim.holder for claim in reaped.claims}
+            self._count("jobs_ended", self.cluster.end(to_be_ended(holders, self.cluster.gone(holders))))
+
+    def expire(self) -> None:
+        """Tasks that were not started in time."""
+        while not self.stopping() and (looked := self.queue.expire()):
+            self._count("expired", looked)
+
+    def replay(self) -> None:
+        """Dead letters that may run again."""
+        done = replay_due(self.queue, self.broker, self.now_ms, self.stopping)
+        self._count("replayed", done.replayed)
+        if done.strange:
+            first = ", ".join(done.strange[:10])
+            self._fault("replay", f"{len(done.strange)} entries of another program lie among the dead letters, left there: {first}")
+
+    def restore(self) -> None:
+        """Entries that the group gave to nobody who holds them; before their consumers go."""
+        self._count("restored", self.queue.restore())
+
+    def drop_consumers(self) -> None:
+        """Consumers that other programs left in the group."""
+        self._count("consumers_dropped", self.queue.drop_consumers())
+
+    def trim_dead(self) -> None:
+        """Dead letters over the caps. Markers of done tasks need no step: their keys expire whole, by themselves."""
+        while not self.stopping() and (dropped := self.queue.trim_dead(self.now_ms)):
+            self._count("trimmed", dropped)
+
+    def _tell(self, began_s: float) -> None:
+        found = self.queue.measure()
+        facts: dict[str, Any] = {name: getattr(found, name) for name in MEASURED} | self.did
+        facts["oldest_wait_s"], facts["failed"] = round(found.oldest_wait_s, 3), self.failed
+        logs.event("pass", queue=self.queue.name, **facts, took_ms=int((time.monotonic() - began_s) * 1000))
