@@ -89,12 +89,13 @@ def wake_pipe() -> tuple[int, int]:
 
 def memory_file(name: str) -> int:
     """A file without a name that takes any size without blocking."""
-    if hasattr(os, "memfd_create"):
+    try:
         return os.memfd_create(f"runner-{name}")
-    import tempfile
+    except (AttributeError, OSError):  # not Linux, or a sandbox that does not have it
+        import tempfile
 
-    with tempfile.TemporaryFile() as file:
-        return os.dup(file.fileno())
+        with tempfile.TemporaryFile() as file:
+            return os.dup(file.fileno())
 
 
 def write_all(fd: int, data: bytes) -> None:
@@ -121,11 +122,11 @@ def tie_to(lifeline_fd: int) -> None:
     Without it, a supervisor that is killed leaves a child that runs on beside the task's next attempt. Where the kernel
     cannot do it a thread does, for handlers that leave it the GIL.
     """
-    if hasattr(fcntl, "F_SETSIG"):
+    try:
         fcntl.fcntl(lifeline_fd, fcntl.F_SETOWN, -os.getpgrp())
         fcntl.fcntl(lifeline_fd, fcntl.F_SETSIG, signal.SIGKILL)
         fcntl.fcntl(lifeline_fd, fcntl.F_SETFL, fcntl.fcntl(lifeline_fd, fcntl.F_GETFL) | os.O_ASYNC)
-    else:
+    except (AttributeError, OSError):
         import threading
 
         threading.Thread(target=_watch, args=(lifeline_fd,), daemon=True).start()

@@ -56,6 +56,8 @@ def _run_async(coroutine: Any, stop: Stop) -> Any:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
         stop.interrupt = lambda: loop.call_soon_threadsafe(task.cancel)
+        if stop.asked:  # a moment ago, and the loop swallowed what it raised
+            raise Stopped
         return await coroutine
 
     try:

@@ -7,6 +7,7 @@ It exits with 0 for done, 75 for another run, 65 for the dead letters; any other
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -68,15 +69,15 @@ def new_result_file() -> str:
 
 def take_result(path: str) -> bytes:
     """What the program wrote, one byte over the limit at most; the file is gone after this. Called by the supervisor."""
-    file = Path(path)
     try:
-        with file.open("rb") as opened:
-            return opened.read(MAX_RESULT_BYTES + 1)
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # a FIFO in its place must not block
+            return file.read(MAX_RESULT_BYTES + 1) or b""
     except OSError:
         # The program removed it, or put something there that is no file: it has no result, and that is its own choice.
         return b""
     finally:
-        file.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a directory, which is left where the program put it
+            Path(path).unlink()
 
 
 def outcome_of(exit_code: int, written: bytes, tail: bytes, stopped: bool, oom_killed: bool) -> Outcome | None:

@@ -9,17 +9,20 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from tests.supervisor.children import ORDINARY, STUBBORN, gone
 from tests.waiting import until
+
+ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
 def parent(type: str, payload: Any = None, *, stderr: Any = subprocess.PIPE, **more: Any) -> Iterator[Any]:
     given = json.dumps({"type": type, "payload": payload, "modules": (ORDINARY,), **more})
     command = [sys.executable, "-m", "tests.supervisor.lone_parent", given]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr)
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, cwd=ROOT)
     try:
         yield process
     finally:
@@ -103,6 +106,6 @@ def test_a_parent_started_without_standard_streams_works() -> None:
     given = json.dumps({"type": "prints", "payload": 100, "modules": [ORDINARY]})
     script = f"exec <&- 2>&-; exec {sys.executable} -m tests.supervisor.lone_parent '{given}'"
 
-    done = subprocess.run(["sh", "-c", script], stdout=subprocess.PIPE, check=True, timeout=30)
+    done = subprocess.run(["sh", "-c", script], stdout=subprocess.PIPE, check=True, timeout=30, cwd=ROOT)
 
     assert json.loads(done.stdout)["kind"] == "done"

@@ -83,6 +83,7 @@ def test_the_result_file_is_the_result_json_as_it_is_and_text_as_a_string(writte
 def test_a_result_may_be_written_beside_and_renamed_or_removed() -> None:
     assert sh('echo 1 > "$RUNNER_RESULT_FILE.new"; mv "$RUNNER_RESULT_FILE.new" "$RUNNER_RESULT_FILE"').result == b"1"
     assert sh('rm "$RUNNER_RESULT_FILE"').kind is Kind.DONE
+    assert sh('rm "$RUNNER_RESULT_FILE"; mkfifo "$RUNNER_RESULT_FILE"').kind is Kind.DONE
 
 
 @pytest.mark.parametrize(("write", "note"), [("head -c 70000 /dev/zero", "over 65536 bytes"), (r"printf '\377'", "no UTF-8")])
