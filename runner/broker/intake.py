@@ -33,10 +33,19 @@ class Intake(Base):
     def submit_args(self, chunk: Sequence[Submission]) -> list[Argument]:
         """ARGV 7.. of lua/submit.lua."""
         self.check(chunk)
-        args: list[Argument] = []
+        number = self.plain(chunk)
+        if number:
+            return [number, chunk[0].priority, *(word for s in chunk for word in (raw(s.id), s.body))]
+        args: list[Argument] = [0]
         for s in chunk:
-            args += (raw(s.id), s.priority, s.delay_ms, s.expires_ms, raw(s.key), 1 if s.checked else 0, s.body)
+            args += (raw(s.id), s.priority, s.delay_ms, s.expires_ms, raw(s.key), int(s.checked), s.body)
         return args
+
+    def plain(self, chunk: Sequence[Submission]) -> int:
+        """The number of the priority that all tasks of the chunk share, if none wants more than to wait there; else 0."""
+        priority = chunk[0].priority
+        wanted = (priority, 0, 0, "", False)
+        return self.declaration.priorities.index(priority) + 1 if all([s[2:] == wanted for s in chunk]) else 0  # noqa: C419 - a list is twice as fast
 
     def check(self, chunk: Sequence[Submission]) -> None:
         """Refuse what the declaration does not allow."""

@@ -6,11 +6,11 @@ queue's patient client, and checked, which makes sending them again harmless.
 
 from __future__ import annotations
 
+import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
-from functools import lru_cache
 from inspect import signature
 from typing import Any
 
@@ -39,17 +39,24 @@ def bulk(word: Any) -> bytes:
     return b"$%d\r\n%b\r\n" % (len(value), value)
 
 
-@lru_cache(maxsize=256)
-def _middle(priority: str, delay_ms: int, expires_ms: int, checked: bool) -> tuple[bytes, bytes]:
-    """What stands before and after a task's key; the same for most tasks of a producer."""
-    return b"".join(map(bulk, (priority, delay_ms, expires_ms))), bulk(int(checked))
+def packed(words: Iterable[Any]) -> bytes:
+    """Some words of a command."""
+    return b"".join(map(bulk, words))
 
 
-def packed(s: Submission) -> bytes:
-    """One task's ARGV of lua/submit.lua."""
-    before, after = _middle(s.priority, s.delay_ms, s.expires_ms, s.checked)
-    task_id, key = raw(s.id), bulk(s.key) if s.key else b"$0\r\n\r\n"
-    return b"$%d\r\n%b\r\n%b%b%b$%d\r\n%b\r\n" % (len(task_id), task_id, before, key, after, len(s.body), s.body)
+def packed_plain(s: Submission) -> bytes:
+    """A task of a plain chunk; the format at once, because it runs for every task of a bulk submit."""
+    task_id = raw(s.id)
+    return b"$%d\r\n%b\r\n$%d\r\n%b\r\n" % (len(task_id), task_id, len(s.body), s.body)
+
+
+def _answer(connection: Any, command: list[bytes]) -> Any:
+    try:
+        connection.send_packed_command(command)
+        return connection.read_response()
+    except BaseException:  # also Ctrl-C: the answer to this must not be taken for the next one's
+        connection.disconnect()
+        raise
 
 
 class Lane:
@@ -57,10 +64,15 @@ class Lane:
 
     def __init__(self, quick: Any, queue: Queue) -> None:
         self.queue = queue
-        self._pool = None if isinstance(quick, redis.RedisCluster) else quick.connection_pool
+        self._pool: Any = None if isinstance(quick, redis.RedisCluster) else quick.connection_pool
+        self._lock = threading.Lock()
+        self._kept: Any = None
+        self._pid = 0
+        """Of the process that `_kept` belongs to; a forked one takes its own."""
         self._declaration: Declaration | None = None
         self._head = b""
         self._words = 0
+        self._priorities: list[bytes] = []
 
     def submit(self, chunk: list[Submission]) -> Any:
         """Take in one chunk; the answer of lua/submit.lua, for `queue.receipts`."""
@@ -68,14 +80,27 @@ class Lane:
         if self._pool is None:
             return self._surely(chunk)
         try:
-            connection = self._pool.get_connection(*_WORDS)
-            try:
-                connection.send_packed_command(self._command(chunk))
-                return connection.read_response()
-            finally:
-                self._pool.release(connection)
+            return self._asked(self._command(chunk))
         except (RedisError, OSError):
             return self._surely(chunk)
+
+    def _asked(self, command: list[bytes]) -> Any:
+        """Ask on the connection that the lane keeps: to borrow one of the pool costs as much as the script takes to run."""
+        if not self._lock.acquire(blocking=False):  # another thread is asking
+            return self._asked_on_borrowed(command)
+        try:
+            if self._pid != os.getpid():
+                self._kept, self._pid = self._pool.get_connection(*_WORDS), os.getpid()
+            return _answer(self._kept, command)
+        finally:
+            self._lock.release()
+
+    def _asked_on_borrowed(self, command: list[bytes]) -> Any:
+        connection = self._pool.get_connection(*_WORDS)
+        try:
+            return _answer(connection, command)
+        finally:
+            self._pool.release(connection)
 
     def flow(self, chunks: Iterable[list[Submission]], answered: Answered) -> None:
         """Take in chunk after chunk, a few ahead of their answers; when `chunks` raises, the answers under way are still read."""
@@ -104,16 +129,22 @@ class Lane:
     def _command(self, chunk: list[Submission]) -> list[bytes]:
         if self._declaration is not self.queue.declaration:
             self._prepare()
-        return [b"".join((b"*%d\r\n" % (self._words + 7 * len(chunk)), self._head, *map(packed, chunk)))]
+        number = self.queue.plain(chunk)
+        if not number:
+            args = self.queue.submit_args(chunk)
+            return [b"*%d\r\n" % (self._words + len(args)) + self._head + packed(args)]
+        start = b"*%d\r\n%b%b" % (self._words + 2 + 2 * len(chunk), self._head, self._priorities[number - 1])
+        return [b"".join((start, *map(packed_plain, chunk)))]
 
     def _prepare(self) -> None:
         keys = self.queue.keys.all
         words = ("EVALSHA", scripts.load("submit").sha, len(keys), *keys, *self.queue.head)
-        self._head, self._words = b"".join(map(bulk, words)), len(words)
+        self._head, self._words = packed(words), len(words)
+        self._priorities = [packed((number, name)) for number, name in enumerate(self.queue.declaration.priorities, 1)]
         self._declaration = self.queue.declaration
 
     def _surely(self, chunk: list[Submission]) -> Any:
-        checked = [s if s.checked else replace(s, checked=True) for s in chunk]
+        checked = [s if s.checked else s._replace(checked=True) for s in chunk]
         try:
             accepted, rows = self.queue.take_in(checked)
         except ResponseError as error:

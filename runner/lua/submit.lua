@@ -1,55 +1,38 @@
 #!lua
 -- (nothing) -> waiting | delayed: take in a chunk of tasks, in order.
--- ARGV 7.. per task, 7 each: id, priority, delay_ms, expires_ms (after now, 0 none), business key ('' none), checked (0|1), body
+-- ARGV 7 plain: 0, or the number of the one priority (1 is the highest) of a chunk of new ids that start at once, without key or expiry
+--   where plain is 0: 8.. per task, 7 each: id, priority, delay_ms, expires_ms (after now, 0 none), business key ('' none), checked (0|1), body
+--   else: 8 the priority's name, 9.. per task, 2 each: id, body
 -- RETURNS {accepted, {index, word, id, state, after} ...}: one row per task that was not plainly made:
 --   'there' (id is the first one's, state its state; nothing changed), 'made' (a new run linked to `after`), 'full' (refused, as are all behind it)
 -- INVARIANT: an id is in at most one state. Not allowed when Redis is out of memory: refused whole, before the first write.
 
--- The plain case, by far the most frequent: new ids, at once, no bound. It ends before the prelude's some forty functions are even made,
--- which halves the time of a submit; keys and records are those of the prelude.
-do
-  local call = redis.call
-  local plain = ARGV[5] == '0' and call('HGET', KEYS[1], 'rev') == ARGV[1]
-  for i = 7, plain and #ARGV or 0, 7 do
-    if ARGV[i + 5] ~= '0' or ARGV[i + 2] ~= '0' or ARGV[i + 3] ~= '0' then
-      plain = false
-      break
+-- The plain case, by far the most frequent, ends before the prelude's some forty functions are even made: that halves the time of a submit.
+-- Keys and records are those of the prelude; a stale rev and a bounded queue go the long way.
+local call = redis.call
+local plain = ARGV[7] ~= '0'
+if plain and ARGV[5] == '0' and call('HGET', KEYS[1], 'rev') == ARGV[1] then
+  local watched, start, stop, records = KEYS[18 + ARGV[7]], 'waiting ' .. ARGV[8] .. ' ', nil, {}
+  if ARGV[2] == 'stream' then
+    for i = 9, #ARGV, 2 do
+      local entry = call('XADD', watched, '*', 'id', ARGV[i], 'body', ARGV[i + 1])
+      stop = stop or ' ' .. string.match(entry, '^%d+')
+      records[i - 8], records[i - 7] = ARGV[i], start .. entry .. stop
     end
-  end
-  if plain then
+  else
     local clock = call('TIME')
-    local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-    local watched, at = {}, 18
-    for name in string.gmatch(ARGV[6], '[^,]+') do
-      at = at + 1
-      watched[name] = KEYS[at]
+    local record, refs = start .. '- ' .. string.format('%.0f', clock[1] * 1000 + math.floor(clock[2] / 1000)), {}
+    for i = 9, #ARGV, 2 do
+      refs[(i - 7) / 2] = 'ref:' .. ARGV[i]
+      records[i - 8], records[i - 7] = ARGV[i], record
     end
-    local records, n = {}, 0
-    if ARGV[2] == 'stream' then
-      for i = 7, #ARGV, 7 do
-        local priority = ARGV[i + 1]
-        local entry = call('XADD', watched[priority], '*', 'id', ARGV[i], 'body', ARGV[i + 6])
-        records[n + 1], records[n + 2] = ARGV[i], 'waiting ' .. priority .. ' ' .. entry .. ' ' .. now
-        n = n + 2
-      end
-    else
-      local bodies, refs = {}, {}
-      for i = 7, #ARGV, 7 do
-        local id, priority = ARGV[i], ARGV[i + 1]
-        local list = refs[priority] or {}
-        refs[priority], list[#list + 1] = list, 'ref:' .. id
-        records[n + 1], records[n + 2] = id, 'waiting ' .. priority .. ' - ' .. now
-        bodies[n + 1], bodies[n + 2] = id, ARGV[i + 6]
-        n = n + 2
-      end
-      call('HSET', KEYS[3], unpack(bodies))
-      for priority, list in pairs(refs) do call('LPUSH', watched[priority], unpack(list)) end
-    end
-    -- One variadic write per chunk: 0.60 of a bare XADD where a hash per task is 0.46.
-    call('HSET', KEYS[2], unpack(records))
-    call('HINCRBY', KEYS[14], 'submitted', n / 2)
-    return {n / 2, {}}
+    call('HSET', KEYS[3], unpack(ARGV, 9))
+    call('LPUSH', watched, unpack(refs))
   end
+  -- One variadic write per chunk: 0.60 of a bare XADD where a hash per task is 0.46.
+  call('HSET', KEYS[2], unpack(records))
+  call('HINCRBY', KEYS[14], 'submitted', #records / 2)
+  return {#records / 2, {}}
 end
 -- prelude
 local wrong = stale()
@@ -96,7 +79,10 @@ local function take_in(id, priority, delay_ms, expires_ms, key, body, checked)
   if checked then
     after = begin_life(id, r) or link
     r.key = key
-    if key ~= '' then call('HSET', BUSINESS, key, id) end
+    if key ~= '' then
+      call('HSET', BUSINESS, key, id)
+      supersede(key, id)
+    end
   end
   if delay_ms > 0 then
     r.state = 'delayed'
@@ -109,19 +95,29 @@ local function take_in(id, priority, delay_ms, expires_ms, key, body, checked)
     call('LPUSH', WATCHED[priority], 'ref:' .. id)
   end
   if expires_ms > 0 then call('ZADD', EXPIRIES, NOW + expires_ms, id) end
-  local plain = r.life == '1' and key == ''
-  local text = plain and table.concat({r.state, priority, r.entry, NOW}, ' ') or line(r)
+  local text = r.life == '1' and key == '' and table.concat({r.state, priority, r.entry, NOW}, ' ') or line(r)
   if checked then call('HSET', TASKS, id, text) else fields[#fields + 1] = id; fields[#fields + 1] = text end
   return after and 'made' or nil, id, r.state, after
 end
 
-for i = OWN, #ARGV, 7 do
-  local index = (i - OWN) / 7
-  local word, id, state, after =
-    take_in(ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3]), ARGV[i + 4], ARGV[i + 6], ARGV[i + 5] == '1')
+local index = 0
+
+local function answer(word, id, state, after)
   if word then rows[#rows + 1] = {index, word, id, state, after or ''} end
-  if word == 'full' then break end
-  if word ~= 'there' then accepted = accepted + 1 end
+  if word ~= 'there' and word ~= 'full' then accepted = accepted + 1 end
+  index = index + 1
+  return word ~= 'full'
+end
+
+if plain then
+  for i = 9, #ARGV, 2 do
+    if not answer(take_in(ARGV[i], ARGV[8], 0, 0, '', ARGV[i + 1], false)) then break end
+  end
+else
+  for i = 8, #ARGV, 7 do
+    local delay_ms, expires_ms = tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
+    if not answer(take_in(ARGV[i], ARGV[i + 1], delay_ms, expires_ms, ARGV[i + 4], ARGV[i + 6], ARGV[i + 5] == '1')) then break end
+  end
 end
 if #fields > 0 then call('HSET', TASKS, unpack(fields)) end
 if accepted > 0 then count('submitted', accepted) end

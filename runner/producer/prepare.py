@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -20,7 +20,8 @@ LONGEST_S = 10 * 366 * 86_400
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = tuple(a + b for a in _ALPHABET for b in _ALPHABET)
-_SHIFTS = tuple(range(120, -1, -10))
+_SHIFTS = tuple(range(120, 0, -10))
+"""Of the letters but the last two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,34 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def new_id(at_ms: int) -> str:
-    """A ULID. Written here because the one of python-ulid takes twice as long, which counts at 100,000 tasks a second."""
-    number = at_ms << 80 | int.from_bytes(os.urandom(10), "big")
-    return "".join([_PAIRS[number >> shift & 1023] for shift in _SHIFTS])
+class _Ids:
+    """New ULIDs. Those of one millisecond count up from a random start in their last two letters, as the ULID specification has it.
+
+    python-ulid's own take 4 us each, which counts at 100,000 tasks a second.
+    """
+
+    def __init__(self) -> None:
+        self._forget()
+        os.register_at_fork(after_in_child=self._forget)  # two processes must not go on with one run
+
+    def _forget(self) -> None:
+        self._run: tuple[int, Iterator[str]] = (0, iter(()))
+
+    def new(self, at_ms: int) -> str:
+        began_ms, run = self._run
+        found = next(run, None) if began_ms == at_ms else None
+        return found or self._first(at_ms)
+
+    def _first(self, at_ms: int) -> str:
+        number = at_ms << 80 | int.from_bytes(os.urandom(10), "big")
+        run = map("".join([_PAIRS[number >> shift & 1023] for shift in _SHIFTS]).__add__, _PAIRS)
+        found = next(run)
+        self._run = (at_ms, run)
+        return found
+
+
+new_id = _Ids().new
+"""A new id, of this time in ms."""
 
 
 def prepared(

@@ -73,11 +73,13 @@ class Producer:
         Raises RefusedError (nothing was written), UnavailableError, OutOfMemoryError. When Redis stayed away after the task was sent,
         UnavailableError leaves open whether it is in: with a task_id of your own, submitting again cannot double it.
         """
-        with self._explained():
+        try:
             lane = self._lanes.get(queue) or self._lane(queue)
             declared = lane.queue.declaration
             one = prepared(declared, type, payload, priority, delay_s, expires_s, timeout_s, max_retries, task_id, key, version)
             return lane.queue.receipts([one], lane.submit([one]))[0]
+        except FAILURES as error:
+            raise explain(error, self._url) from error
 
     def submit_many(self, items: Iterable[Item], *, queue: str, on_receipt: Callable[[Receipt], None] | None = None) -> Submitted:
         """Take in any number of tasks in constant memory, in chunks of 200; `on_receipt` is given a receipt for each, in order.
