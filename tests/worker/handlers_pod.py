@@ -23,7 +23,7 @@ def note(name: str, text: object) -> None:
 def wait_for(name: str) -> None:
     """Until a file is there: how a test says go."""
     while not (NOTES / name).exists():
-        time.sleep(0.005)
+        threading.Event().wait(0.005)
 
 
 @runner.task("note")
@@ -48,7 +48,7 @@ def stubborn(payload: Any, context: runner.Context) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     while True:
         try:
-            time.sleep(1)
+            threading.Event().wait(1)
         except BaseException:  # noqa: S112
             continue
 
@@ -90,9 +90,9 @@ def hungry(payload: Any) -> None:
 @runner.task("stragglers")
 def stragglers(payload: Any) -> None:
     """Leaves a thread and a grandchild that hold the output open."""
-    threading.Thread(target=time.sleep, args=(60,)).start()
+    threading.Thread(target=threading.Event().wait, args=(60,)).start()
     if os.fork() == 0:
-        time.sleep(60)
+        threading.Event().wait(60)
         os._exit(0)
 
 
