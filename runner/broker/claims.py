@@ -57,33 +57,21 @@ class Claims(Base):
 
     def claim(self, token: str, holder: str) -> Claim | Empty:
         """Take one waiting task; asking again with the same token answers the same."""
-        return self._claimed(self.run("claim", *self._claim_args(token, holder)), token)
+        reply = self.run("claim", *self._claim_args(token, holder))
+        while not reply[0] and reply[3]:
+            reply = self.run("claim", *self._claim_args(token, holder))
+        return _claimed(reply, token)
 
     def begin(self, token: str, holder: str, reap_limit: int) -> tuple[int, Reaped, Claim | Empty]:
         """Promote what is due, reap what has expired and claim, in one round trip."""
         stem = new_token()
         calls: list[tuple[str, Sequence[Argument]]] = [("promote", (CHUNK,)), ("reap", (stem, reap_limit, REAPER_MS))]
         promoted, reaped, claimed = self.run_all([*calls, ("claim", self._claim_args(token, holder))])
-        return int(promoted[0]), _reaped(reaped), self._claimed(claimed, token)
+        more = not claimed[0] and claimed[3]
+        return int(promoted[0]), _reaped(reaped), self.claim(token, holder) if more else _claimed(claimed, token)
 
     def _claim_args(self, token: str, holder: str) -> tuple[Argument, ...]:
-        return (token, holder or "-", f"bare-{secrets.token_hex(10)}")
-
-    def _claimed(self, reply: Any, token: str) -> Claim | Empty:
-        if not reply[0]:
-            return Empty(now_ms=int(reply[1]), earliest_ms=int(reply[2]))
-        _, now_ms, task_id, priority, first_ms, counts, wish, body = reply
-        return Claim(
-            id=text(task_id),
-            token=token,
-            body=body,
-            priority=text(priority),
-            first_ms=int(first_ms),
-            counters=counters(counts),
-            fresh=wish == b"adopt",
-            cancelled=wish == b"cancel",
-            started_ms=int(now_ms),
-        )
+        return (token, _one_word(holder), f"bare-{secrets.token_hex(10)}")
 
     def adopt(self, claim: Claim, task_id: str, key: str) -> bool:
         """Give a bare push its own id and key; False when it is a duplicate, settled unrun.
@@ -95,7 +83,7 @@ class Claims(Base):
 
     def extend(self, task_id: str, token: str, progress: str = "-") -> str:
         """A heartbeat: `ok`, `cancel` when somebody wants the task cancelled, or `lost`."""
-        return text(self.run("extend", raw(task_id), token, progress))
+        return text(self.run("extend", raw(task_id), token, _one_word(progress)))
 
     def complete(self, task_id: str, token: str, result: bytes, attempt: bytes) -> str:
         """Record a task as done: `ok`, or `again` for a repeated call.
@@ -121,8 +109,9 @@ class Claims(Base):
 
     def _settle(self, name: str, settled: Sequence[Settled]) -> list[str]:
         words: list[str] = []
-        for at in range(0, len(settled), CHUNK):
-            words += [text(word) for word in self.run(name, *_ARGUMENTS[name](settled[at : at + CHUNK]))]
+        while len(words) < len(settled):
+            chunk = settled[len(words) : len(words) + CHUNK]
+            words += [text(word) for word in self.run(name, *_ARGUMENTS[name](chunk))]
         return words
 
     def settle_and_reap(self, retried: Sequence[Settled], buried: Sequence[Settled]) -> tuple[list[str], list[str], Reaped]:
@@ -130,7 +119,8 @@ class Claims(Base):
         chunks = [(name, _ARGUMENTS[name](settled)) for name, settled in (("retry", retried), ("bury", buried)) if settled]
         *replies, reaped = self.run_all([*chunks, ("reap", (new_token(), CHUNK, REAPER_MS))])
         words = {name: [text(word) for word in reply] for (name, _), reply in zip(chunks, replies, strict=True)}
-        return words.get("retry", []), words.get("bury", []), _reaped(reaped)
+        done = words.get("bury", [])
+        return words.get("retry", []), done + self.bury(buried[len(done) :]), _reaped(reaped)
 
     def cancel(self, task_id: str, token: str = "", attempt: bytes = b"") -> str:
         """Cancel: `cancelled`, `cancelling` (its holder will), or the state that cannot be: `done`, `dead`, `unknown`.
@@ -162,6 +152,28 @@ def _bury_arguments(settled: Sequence[Settled]) -> list[Argument]:
 
 
 _ARGUMENTS = {"retry": _retry_arguments, "bury": _bury_arguments}
+
+
+def _one_word(said: str) -> str:
+    """Text as a word of a record: a host name or note with a space in it must not shift the words behind it."""
+    return "_".join(said.split()) or "-"
+
+
+def _claimed(reply: Any, token: str) -> Claim | Empty:
+    if not reply[0]:
+        return Empty(now_ms=int(reply[1]), earliest_ms=int(reply[2]))
+    _, now_ms, task_id, priority, first_ms, counts, wish, body = reply
+    return Claim(
+        id=text(task_id),
+        token=token,
+        body=body,
+        priority=text(priority),
+        first_ms=int(first_ms),
+        counters=counters(counts),
+        fresh=wish == b"adopt",
+        cancelled=wish == b"cancel",
+        started_ms=int(now_ms),
+    )
 
 
 def _kept(word: str, task_id: str) -> str:

@@ -20,13 +20,18 @@ local function key_taken()
   return found and match(found, '^%S+') == 'done'
 end
 
+-- The spare id's marker tells a repeated call that this very token found the duplicate.
+local function asked_before()
+  if ID ~= SPARE and mine(ID) then return 'ok' end
+  local _, token = marker_state(SPARE)
+  return token == TOKEN and 'duplicate' or 'lost'
+end
+
 local r = mine(SPARE)
-if not r then return ID ~= SPARE and mine(ID) and 'ok' or 'lost' end
-local other = ID ~= SPARE and load(ID)
--- Met again after the group was made anew: the same entry is already held under its own id, so only the second record goes.
-if other and other.entry == r.entry and r.entry ~= '-' then r.entry = '-' end
-if other or (ID ~= SPARE and marker_state(ID) == 'done') or key_taken() then
+if not r then return asked_before() end
+if (ID ~= SPARE and (load(ID) or marker_state(ID) == 'done')) or key_taken() then
   forget(SPARE, r)
+  mark('i:' .. SPARE, table.concat({'cancelled', TOKEN, string.format('%.0f', NOW), r.counters, r.life, ''}, ' '))
   count('duplicates')
   return 'duplicate'
 end
@@ -36,7 +41,13 @@ if KEY ~= '' then
 end
 if ID ~= SPARE then
   begin_life(ID, r)
+  local attempts = call('HGET', LIVES, SPARE)
+  if attempts then
+    call('HSET', LIVES, ID, with_attempt(call('HGET', LIVES, ID), attempts))
+    call('HDEL', LIVES, SPARE)
+  end
   call('HDEL', TASKS, SPARE)
+  if r.entry ~= '-' then call('HSET', HELD, alias(r.priority, r.entry), ID) end
   call('ZADD', CLAIMS, call('ZSCORE', CLAIMS, SPARE), ID)
   call('ZREM', CLAIMS, SPARE)
   local started, by, progress = match(call('HGET', HELD, TOKEN) or '', '^(%S+) (%S+) (%S+)')
@@ -47,6 +58,7 @@ if ID ~= SPARE then
     call('HDEL', BODIES, SPARE)
   end
 end
+if KEY ~= '' then supersede(KEY, ID) end
 if r.wish == 'adopt' then r.wish = '-' end
 save(ID, r)
 return 'ok'

@@ -1,8 +1,9 @@
 #!lua flags=allow-oom
 -- waiting -> claimed: give one task to one token. Released tasks come first, then the priorities in order.
 -- The stated bound: every 8th claim starts one level lower in turn, so the head of any level waits at most 8 * (levels - 1) claims.
--- ARGV 7 token, 8 holder (pod/uid/node, no spaces), 9 an id for a bare push to a list
--- RETURNS {1, now_ms, id, priority, first_ms, counters, wish, body} or {0, now_ms, earliest claim's expiry in ms or -1}
+-- ARGV 7 token, 8 holder (pod/uid/node, no spaces), 9 an id for a bare push that has none of its own
+-- RETURNS {1, now_ms, id, priority, first_ms, counters, wish, body} or {0, now_ms, when the first claim may be reaped in ms or -1, more};
+--   more is 1 when the call ended at its bound, among duplicates and expired tasks, and not at the end of the queue: ask again
 -- INVARIANT: a token holds at most one task and asking again answers the same; an entry whose record is claimed is never given again.
 local wrong = stale()
 if wrong then return wrong end
@@ -42,20 +43,33 @@ local function drop_stray(priority, entry)
   count('duplicates')
 end
 
+-- An entry's own name is no id yet when a task of that id is known: two streams may name entries alike, and anybody may choose such an id.
+local function unnamed_id(priority, entry)
+  if not load(entry) and not marker_state(entry) and call('HEXISTS', BURIED, entry) == 0 then return entry end
+  call('HSET', HELD, alias(priority, entry), SPARE_ID)
+  return SPARE_ID
+end
+
+local function holds(r, priority, entry) return r and r.entry == entry and r.priority == priority end
+
 local function meet_entry(priority, found)
   local entry = found[1]
   if not found[2] then return drop_stray(priority, entry) end
-  local body, id = read_entry(found[2])
-  local named = id ~= nil
-  id = id or entry
+  local body, named = read_entry(found[2])
+  local id = named or entry
   local r = load(id)
-  if r and r.entry == entry then
+  if not holds(r, priority, entry) then
+    local other = call('HGET', HELD, alias(priority, entry))
+    if other then id, r = other, load(other) end
+  end
+  if holds(r, priority, entry) then
     if r.state == 'waiting' then return id, r, body end
     return nil
   end
-  if r or (named and marker_state(id) == 'done') then return drop_stray(priority, entry) end
+  if named and (r or marker_state(id) == 'done') then return drop_stray(priority, entry) end
   r = bare(priority, entry, match(entry, '^%d+'))
-  if named then begin_life(id, r) end
+  if not named then return unnamed_id(priority, entry), r, body end
+  begin_life(id, r)
   return id, r, body
 end
 
@@ -105,9 +119,14 @@ local function next_task()
 end
 
 -- Bounded: a run of duplicates or expired tasks must not hold the server.
+local more, bytes = 1, 0
 for _ = 1, 100 do
   local some, id, r, body = next_task()
-  if not some then break end
+  if not some then
+    more = 0
+    break
+  end
+  bytes = bytes + (r and body and #body or 0)
   local expiry = r and call('ZSCORE', EXPIRIES, id)
   if r and not body then
     to_dead(id, r, '', 'unreadable', 'the body was removed from Redis by another program', TOKEN, '')
@@ -122,6 +141,7 @@ for _ = 1, 100 do
     call('SET', TURN, turn)
     return answer(id, r, body)
   end
+  if bytes > CHUNK_BYTES then break end
 end
-local earliest = call('ZRANGE', CLAIMS, 0, 0, 'WITHSCORES')
-return {0, NOW, tonumber(earliest[2] or '-1')}
+local first_over = call('ZRANGEBYSCORE', CLAIMS, 1, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+return {0, NOW, first_over[2] and spared_to(tonumber(first_over[2])) or -1, more}

@@ -18,7 +18,8 @@ end
 local r = load(ID)
 if r then
   add('state', r.state, 'priority', r.priority, 'first_ms', r.first, 'counters', r.counters, 'life', r.life, 'key', r.key, 'wish', r.wish)
-  add('entry', r.entry, 'due_ms', call('ZSCORE', DELAYED, ID), 'expires_ms', call('ZSCORE', EXPIRIES, ID), 'lease_until_ms', call('ZSCORE', CLAIMS, ID))
+  local lease = tonumber(call('ZSCORE', CLAIMS, ID) or nil)
+  add('entry', r.entry, 'due_ms', call('ZSCORE', DELAYED, ID), 'expires_ms', call('ZSCORE', EXPIRIES, ID), 'lease_until_ms', lease and spared_to(lease))
   local started, by, progress = match(call('HGET', HELD, r.token) or '', '^(%S+) (%S+) (%S+)')
   add('started_ms', started, 'holder', by, 'progress', progress, 'body', body_of(ID, r), 'attempts', call('HGET', LIVES, ID))
   return out

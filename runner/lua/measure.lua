@@ -40,7 +40,7 @@ if back then older(tonumber(back.first)) end
 if STREAM then waiting = math.max(0, waiting - claimed) end
 local due = call('ZRANGE', DELAYED, 0, 0, 'WITHSCORES')
 for name, value in pairs({waiting = waiting, claimed = claimed, delayed = call('ZCARD', DELAYED), dead = call('XLEN', DEAD),
-  expired_claims = call('ZCOUNT', CLAIMS, 1, NOW), oldest_waiting_ms = oldest or -1, next_due_ms = tonumber(due[2] or '-1')}) do
+  expired_claims = call('ZCOUNT', CLAIMS, 1, reapable()), oldest_waiting_ms = oldest or -1, next_due_ms = tonumber(due[2] or '-1')}) do
   out[#out + 1] = name
   out[#out + 1] = value
 end

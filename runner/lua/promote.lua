@@ -8,10 +8,12 @@ if wrong then return wrong end
 local ids = call('ZRANGEBYSCORE', DELAYED, '-inf', NOW, 'LIMIT', 0, tonumber(ARGV[7]))
 local moved, gone, records, bytes = 0, {}, {}, 0
 if #ids > 0 then
-  local lines, bodies = call('HMGET', TASKS, unpack(ids)), call('HMGET', BODIES, unpack(ids))
+  local lines = call('HMGET', TASKS, unpack(ids))
   for i = 1, #ids do
-    local id, r, body = ids[i], parse(lines[i]), bodies[i]
-    bytes = bytes + (body and #body or 0)
+    -- One by one: 200 at once could be 200 MiB. A list takes only the reference.
+    local id, r = ids[i], parse(lines[i])
+    local body = STREAM and call('HGET', BODIES, id) or not STREAM and call('HEXISTS', BODIES, id) == 1
+    bytes = bytes + (STREAM and body and #body or 0)
     if moved > 0 and bytes > CHUNK_BYTES then break end
     gone[#gone + 1] = id
     if r and body then

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
 -- dead -> (nothing): dead letters dropped for good, by name or, for `*`, the oldest that are over the caps. Takes a chunk.
 -- ARGV 7 total to raise ('purged' | 'trimmed'), 8 '*' or an entry, then for '*': 9 most to keep, 10 oldest entry time to keep in ms, 11 limit; else 9.. further entries
--- RETURNS how many were dropped
+-- RETURNS {looked at, dropped}: it stops at about 1 MiB
 -- INVARIANT: only dead letters are ever dropped.
 local wrong = stale()
 if wrong then return wrong end
-local dropped, bytes = 0, 0
+local looked, dropped, bytes = 0, 0, 0
 
 local function drop(entry)
   local f = dead_fields(entry)
@@ -24,7 +24,11 @@ if ARGV[8] == '*' then
     drop(oldest[1])
   end
 else
-  for i = 8, #ARGV do drop(ARGV[i]) end
+  for i = 8, #ARGV do
+    drop(ARGV[i])
+    looked = looked + 1
+    if bytes > CHUNK_BYTES then break end
+  end
 end
 if dropped > 0 then count(ARGV[7], dropped) end
-return dropped
+return {looked, dropped}
