@@ -47,7 +47,7 @@ lock: $(VENV)/.test ## renew requirements/*.lock (the newest versions that pypro
 	sh requirements/lock.sh $(BIN)/uv
 
 clean: ## remove everything that was built here
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache demo/out chaos/out bench/out
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache demo-out chaos/out bench/out
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

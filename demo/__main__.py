@@ -12,6 +12,7 @@ from types import FrameType
 from typing import NoReturn
 
 from rich.console import Console
+from rich.markup import escape
 
 from demo import pictures, report, verdict
 from demo.plan import Planned, planned
@@ -20,8 +21,9 @@ from demo.story import LateError, Story
 from runner.broker import Measures
 from runner.errors import RunnerError
 
-NARROWEST = 140
+NARROWEST = 120
 """Columns of the table where no terminal says how many there are."""
+ENDED_BY = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 FRESH_S, PER_TASK_S = 60.0, 3.0
 
 
@@ -31,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console(highlight=False, soft_wrap=False)
     if not console.is_terminal:
         console.width = max(console.width, NARROWEST)
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in ENDED_BY:
         signal.signal(number, _interrupted)
     try:
         return _run(options, console)
@@ -45,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _interrupted(_number: int, _frame: FrameType | None) -> NoReturn:
     """One is enough: the way out ends all processes, and a second Ctrl-C must not leave some behind."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in ENDED_BY:
         signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
 
@@ -65,26 +67,27 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _run(options: argparse.Namespace, console: Console) -> int:
     out = options.out.resolve()
+    if out == options.images.resolve():
+        raise pictures.NoPhotosError(f"{out} holds the images: name another folder for the thumbnails with --out")
     plan = planned(pictures.found(options.images), out)
     out.mkdir(parents=True, exist_ok=True)
-    began_s = time.monotonic()
-    with console.status("starting the server") as status, stage(options.mode, options.workers, out / "logs") as staged:
+    within_s, began_s = options.within or FRESH_S + PER_TASK_S * len(plan), time.monotonic()
+    with console.status("starting the server") as status, stage(options.mode, options.workers, within_s, out / "logs") as staged:
         console.print(f"an embedded {staged.server}, one controller, a queue in {options.mode} mode; Ctrl-C ends all of it")
-        within_s = options.within or FRESH_S + PER_TASK_S * len(plan)
 
         def say(said: str) -> None:
-            console.print(f"{time.monotonic() - began_s:5.1f} s  {said}")
+            console.print(f"{time.monotonic() - began_s:5.1f} s  {escape(said)}")
 
-        story = Story(staged, out, within_s, say, status.update)
+        story = Story(staged, out, within_s, say, lambda said: status.update(escape(said)))
         late = _told(story, plan)
         measures = staged.queue.measure()
     rows = [report.row(told) for told in story.told]
-    rows.sort(key=lambda one: one.told.planned.role in ("sheet", "poison"))
+    rows.sort(key=lambda one: one.told.planned.role == "poison")
     console.print(report.table(rows))
     _print_facts(story, measures, rows, time.monotonic() - began_s, console)
     broken = [*late, *verdict.broken_promises(story, rows)]
     for promise in broken:
-        console.print(f"[bold red]broken:[/] {promise}")
+        console.print(f"[bold red]broken:[/] {escape(promise)}")
     return 1 if broken else 0
 
 
@@ -100,12 +103,18 @@ def _told(story: Story, plan: list[Planned]) -> list[str]:
 def _print_facts(story: Story, measures: Measures, rows: Sequence[report.Row], took_s: float, console: Console) -> None:
     scaler, counts = story.stage.scaler, measures.counts
     ends = ", ".join(f"{count} × {'SIGKILL' if code == -9 else code}" for code, count in sorted(scaler.exit_codes.items(), reverse=True))
-    console.print(f"Jobs started    {scaler.started}, one task each; exit codes: {ends}")
     dead = ", ".join(f"{count} {reason}" for reason, count in measures.dead_by_reason.items()) or "none"
-    console.print(f"dead letters    {measures.dead} ({dead}), buried {counts.get('buried', 0)}, replayed {counts.get('replayed', 0)}")
-    console.print(f"pictures        {story.out}")
-    console.print(f"logs            {story.out / 'logs'}")
-    console.print(f"took            {took_s:.0f} s for {len(rows)} tasks")
+    facts = {
+        "jobs started": f"{scaler.started}, one worker process each; exit codes: {ends}",
+        "dead letters": f"{measures.dead} ({dead}), buried {counts.get('buried', 0)}, replayed {counts.get('replayed', 0)}",
+        "no pictures": ", ".join(report.unreadable(rows)),
+        "pictures": str(story.out),
+        "logs": str(story.out / "logs"),
+        "took": f"{took_s:.0f} s for {len(rows)} tasks",
+    }
+    for name, said in facts.items():
+        if said:
+            console.print(f"{name:<14}{escape(pictures.printable(said))}", soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import runner
 
 UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
 """What Pillow raises for a file that is no picture, or a broken one."""
-TILE_PX, MARGIN_PX, CAPTION_PX = 256, 16, 14
+TILE_PX, MARGIN_PX, CAPTION_PX, SQUARE = 256, 16, 14, "#eeeeee"
 
 
 @runner.task("image.thumbnail")
@@ -73,14 +73,16 @@ def _on_white(image: Image.Image) -> Image.Image:
 
 
 def _put(sheet: Image.Image, tile: dict[str, str], x: int, y: int) -> None:
+    """One picture in the middle of its grey square, the caption below."""
+    pen, font, middle_x = ImageDraw.Draw(sheet), ImageFont.load_default(CAPTION_PX), x + TILE_PX // 2
+    pen.rectangle((x, y, x + TILE_PX, y + TILE_PX), fill=SQUARE)
     with Image.open(tile["file"]) as image:
-        fitted = ImageOps.contain(image, (TILE_PX, TILE_PX))
-        sheet.paste(fitted, (x + (TILE_PX - fitted.width) // 2, y + (TILE_PX - fitted.height) // 2))
-    pen, font = ImageDraw.Draw(sheet), ImageFont.load_default(CAPTION_PX)
+        image.thumbnail((TILE_PX, TILE_PX))
+        sheet.paste(image, (middle_x - image.width // 2, y + (TILE_PX - image.height) // 2))
     caption = tile["caption"]
     while len(caption) > 1 and pen.textlength(caption, font) > TILE_PX:
         caption = caption[:-2] + "…"
-    pen.text((x + TILE_PX // 2, y + TILE_PX + MARGIN_PX // 4), caption, fill="black", font=font, anchor="ma")
+    pen.text((middle_x, y + TILE_PX + MARGIN_PX // 4), caption, fill="black", font=font, anchor="ma")
 
 
 def _written(image: Image.Image, target: Path) -> dict[str, Any]:

@@ -12,7 +12,7 @@ ENDINGS = {".avif", ".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".
 
 
 class NoPhotosError(Exception):
-    """There is nothing to work on; one line says why."""
+    """There is nothing to work on, or nowhere to put it; one line says why."""
 
 
 def found(folder: Path) -> list[Path]:
@@ -40,6 +40,11 @@ def _readable(photo: Path) -> bool:
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
         return False
     return True
+
+
+def printable(name: str) -> str:
+    """A file's name may hold bytes that are no text."""
+    return name.encode("utf-8", "replace").decode()
 
 
 def titles(photos: list[Path]) -> dict[Path, str]:

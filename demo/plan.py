@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from demo.pictures import first_readable, titles
+from demo.pictures import first_readable, printable, titles
 
 EDGES_PX = {"small": 128, "medium": 256, "large": 512}
 FAILS = 2
@@ -44,7 +44,7 @@ def _thumbnail(photo: Path, name: str, size: str, out: Path, first: Path) -> Pla
         payload["fails"] = FAILS
     if role == "killed":
         payload["slow_s"] = SLOW_S
-    return Planned("image.thumbnail", f"{name}, {size}", role, payload, "normal" if role == "thumbnail" else "high")
+    return Planned("image.thumbnail", f"{printable(name)}, {size}", role, payload, "normal" if role == "thumbnail" else "high")
 
 
 def _poison() -> Planned:

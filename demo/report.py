@@ -6,10 +6,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
+from rich import box
+from rich.markup import escape
 from rich.table import Table
 
+from demo.pictures import printable
 from demo.story import Told
 from runner.attempt import read_attempts
 
@@ -52,9 +56,9 @@ def _why(told: Told, state: str, lines: list[dict[str, Any]]) -> str:
     failed = [line for line in lines if line["kind"] != "done" and line.get("detail") and "attempt" in line]
     if not failed:
         return _size(told)
-    history = ", ".join(_times(kind, len(list(same))) for kind, same in groupby(str(line["kind"]) for line in lines))
-    still = "" if state in ("done", "dead") else f", now {state}"
-    return f"{history}{still}: {failed[-1]['detail']}"
+    history = " → ".join(_times(kind, len(list(same))) for kind, same in groupby(str(line["kind"]) for line in lines))
+    still = "" if state in ("done", "dead") else f" → {state}"
+    return printable(f"{history}{still}: {failed[-1]['detail']}")
 
 
 def _times(kind: str, count: int) -> str:
@@ -70,14 +74,13 @@ def _size(told: Told) -> str:
 
 def table(rows: Sequence[Row]) -> Table:
     """All tasks."""
-    shown = Table(title="What became of each task", title_justify="left", header_style="bold", pad_edge=False)
-    for name in ("task", "type", "id"):
-        shown.add_column(name, no_wrap=True)
-    shown.add_column("state")
+    shown = Table(title="What became of each task", title_justify="left", header_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in ("task", "type", "id", "state"):
+        shown.add_column(name, no_wrap=name in ("id", "state"))
     shown.add_column("attempts", justify="right")
     shown.add_column("by worker")
-    shown.add_column("why", min_width=24)
-    for name in ("seconds", "CPU s", "peak MB"):
+    shown.add_column("why", ratio=1)
+    for name in ("s", "CPU s", "MB"):
         shown.add_column(name, justify="right")
     for one in rows:
         shown.add_row(*_cells(one))
@@ -85,8 +88,13 @@ def table(rows: Sequence[Row]) -> Table:
 
 
 def _cells(one: Row) -> list[str]:
-    colour = COLOURS.get(one.state, "yellow")
-    numbers = ", ".join(worker.removeprefix("worker-") for worker in one.workers)
-    told = one.told
-    facts = [told.planned.label, told.planned.type, f"…{told.task_id[-6:]}", f"[{colour}]{one.state}[/]", str(len(one.kinds))]
-    return [*facts, numbers, one.why, f"{one.wall_s:.2f}", f"{one.cpu_s:.2f}", f"{one.peak_mb:.0f}"]
+    colour, told = COLOURS.get(one.state, "yellow"), one.told
+    workers = ", ".join(worker.removeprefix("worker-") for worker in one.workers)
+    facts = [escape(told.planned.label), told.planned.type, f"…{told.task_id[-6:]}", f"[{colour}]{one.state}[/]", str(len(one.kinds))]
+    return [*facts, workers, escape(one.why), f"{one.wall_s:.2f}", f"{one.cpu_s:.2f}", f"{one.peak_mb:.0f}"]
+
+
+def unreadable(rows: Sequence[Row]) -> list[str]:
+    """The names of the photos that turned out to be no pictures."""
+    fatal = [one.told for one in rows if one.told.facts and one.state == "dead" and one.told.facts.reason == "fatal"]
+    return list(dict.fromkeys(printable(Path(told.planned.payload["photo"]).name) for told in fatal))

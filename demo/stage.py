@@ -51,18 +51,19 @@ class Stage:
 
 
 @contextmanager
-def stage(mode: str, workers: int, logs: Path) -> Iterator[Stage]:
+def stage(mode: str, workers: int, within_s: float, logs: Path) -> Iterator[Stage]:
     """Set it up on an embedded server of its own, with logs of all processes in one folder."""
     logs.mkdir(parents=True, exist_ok=True)
     for old in (*logs.glob("worker-*"), *logs.glob("controller.log")):
         old.unlink()
-    with EmbeddedServer() as server, Producer(server.url) as producer:
+    with EmbeddedServer(apart=True) as server, Producer(server.url) as producer:
         broker = Broker(connect(server.url))
         queue = broker.declare(declaration(mode))
         environ = _environ(server.url)
         scaled = Broker(connect(server.url)).open(queue.name)
         name = str(broker.client.info("server").get("server_name", "redis"))
-        with _controller(environ, logs) as controller, Scaler(scaled, environ, logs, max_replicas=workers, poll_s=POLL_S) as scaler:
+        scaling = Scaler(scaled, environ, logs, max_replicas=workers, poll_s=POLL_S)
+        with _controller(environ, within_s, logs) as controller, scaling as scaler:
             yield Stage(broker, queue, producer, scaler, controller, name)
 
 
@@ -74,9 +75,9 @@ def _environ(url: str) -> dict[str, str]:
 
 
 @contextmanager
-def _controller(environ: dict[str, str], logs: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Makes passes until the stage is left."""
-    own = {"RUNNER_CONTROL_FOR_S": "86400", "RUNNER_CONTROL_EVERY_S": str(PASS_EVERY_S)}
+def _controller(environ: dict[str, str], within_s: float, logs: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Makes passes until the stage is left; should this process be killed, not for much longer."""
+    own = {"RUNNER_CONTROL_FOR_S": str(min(within_s + 60, 86_400)), "RUNNER_CONTROL_EVERY_S": str(PASS_EVERY_S)}
     with (logs / "controller.log").open("wb") as log:
         process = subprocess.Popen(CONTROLLER, env=environ | own, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
     try:

@@ -51,6 +51,7 @@ class Story:
             # What has trouble to go through comes first, and is not kept waiting by three hundred photos.
             for one in sorted(plan, key=lambda one: one.priority):
                 self._submit(one)
+            self.told.sort(key=lambda told: plan.index(told.planned))
             self.say(f"{len(plan)} tasks submitted, at most {self.stage.scaler.max_replicas} workers at a time")
             self._kill_one()
             self._follow_thumbnails()

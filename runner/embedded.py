@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from runner.connect import FAILURES, unretried
 from runner.errors import ConfigError, UnavailableError
@@ -37,12 +37,17 @@ def binary() -> str:
 
 
 class EmbeddedServer:
-    """One server process and its data folder; listens on a unix socket, or on a loopback port where `port` is given."""
+    """One server process and its data folder; listens on a unix socket, or on a loopback port where `port` is given.
 
-    def __init__(self, program: str = "", options: tuple[str, ...] = VOLATILE, port: int = 0) -> None:
+    `apart` is for a command line that ends its processes in order: Ctrl-C in a terminal goes to all of a session, and would
+    end the server before its clients. Where it is False, whoever kills the whole group ends the server too.
+    """
+
+    def __init__(self, program: str = "", options: tuple[str, ...] = VOLATILE, port: int = 0, *, apart: bool = False) -> None:
         program = program or binary()
         self.folder = Path(tempfile.mkdtemp(prefix="runner-"))
         self.port = port
+        self._apart = apart
         self.url = f"redis://127.0.0.1:{port}/0" if port else f"unix://{self.folder}/redis.sock?db=0"
         self._command = [program, *self._place(), "--dir", str(self.folder), *options]
         self._process: subprocess.Popen[bytes] | None = None
@@ -66,8 +71,8 @@ class EmbeddedServer:
         """Start on what the data folder holds, unless it runs; return when it answers."""
         if self._process is None:
             with (self.folder / "log").open("ab") as log:
-                # A session of its own: Ctrl-C in a terminal goes to all of a group, and the server is to outlive its clients.
-                self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+                to_log: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+                self._process = subprocess.Popen(self._command, start_new_session=self._apart, **to_log)
             self._await_answer()
         return self
 
