@@ -21,8 +21,6 @@ from demo.story import LateError, Story
 from runner.broker import Measures
 from runner.errors import RunnerError
 
-NARROWEST = 120
-"""Columns of the table where no terminal says how many there are."""
 ENDED_BY = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 FRESH_S, PER_TASK_S = 60.0, 3.0
 
@@ -32,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     console = Console(highlight=False, soft_wrap=False)
     if not console.is_terminal:
-        console.width = max(console.width, NARROWEST)
+        console.width = max(console.width, report.WIDE)
     for number in ENDED_BY:
         signal.signal(number, _interrupted)
     try:
@@ -83,7 +81,9 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         measures = staged.queue.measure()
     rows = [report.row(told) for told in story.told]
     rows.sort(key=lambda one: one.told.planned.role == "poison")
-    console.print(report.table(rows))
+    console.print(report.table(rows, console.width))
+    for why in report.whys(rows, console.width):
+        console.print(escape(why), end="\n\n")
     _print_facts(story, measures, rows, time.monotonic() - began_s, console)
     broken = [*late, *verdict.broken_promises(story, rows)]
     for promise in broken:

@@ -25,7 +25,7 @@ def thumbnail(payload: dict[str, Any], context: runner.Context) -> dict[str, Any
     return _written(_shrunk(Path(payload["photo"]), payload["edge_px"]), Path(payload["target"]))
 
 
-@runner.task("image.contact_sheet")
+@runner.task("image.sheet")
 def contact_sheet(payload: dict[str, Any]) -> dict[str, Any]:
     """All pictures of `tiles` on one sheet, each with its caption."""
     tiles = payload["tiles"]

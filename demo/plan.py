@@ -34,7 +34,7 @@ def planned(photos: list[Path], out: Path) -> list[Planned]:
 def contact_sheet(tiles: list[tuple[str, str]], out: Path) -> Planned:
     """The sheet of all pictures that came to be; `tiles` are file and caption."""
     payload = {"tiles": [{"file": file, "caption": caption} for file, caption in tiles], "target": str(out / "contact-sheet.jpg")}
-    return Planned("image.contact_sheet", "contact sheet", "sheet", payload)
+    return Planned("image.sheet", "contact sheet", "sheet", payload)
 
 
 def _thumbnail(photo: Path, name: str, size: str, out: Path, first: Path) -> Planned:

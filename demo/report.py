@@ -18,6 +18,8 @@ from demo.story import Told
 from runner.attempt import read_attempts
 
 COLOURS = {"done": "green", "dead": "red"}
+WIDE = 120
+"""Columns from which on the table has room for the reasons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +74,33 @@ def _size(told: Told) -> str:
     return f"{made['width_px']}×{made['height_px']}" if made else ""
 
 
-def table(rows: Sequence[Row]) -> Table:
-    """All tasks."""
-    shown = Table(title="What became of each task", title_justify="left", header_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+def table(rows: Sequence[Row], width: int) -> Table:
+    """All tasks; where there is no room for a column `why`, `whys` has it."""
+    right = 1 if width >= WIDE else 0
+    shown = Table(title="What became of each task", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, right, 0, 0))
     for name in ("task", "type", "id", "state"):
-        shown.add_column(name, no_wrap=name in ("id", "state"))
+        shown.add_column(name, no_wrap=name != "task")
     shown.add_column("attempts", justify="right")
     shown.add_column("by worker")
-    shown.add_column("why", ratio=1)
     for name in ("s", "CPU s", "MB"):
         shown.add_column(name, justify="right")
+    if width >= WIDE:
+        shown.add_column("why", ratio=1)
     for one in rows:
-        shown.add_row(*_cells(one))
+        shown.add_row(*_cells(one)[: len(shown.columns)])
     return shown
+
+
+def whys(rows: Sequence[Row], width: int) -> list[str]:
+    """A line for each task that had trouble, for a terminal that is too narrow for the column."""
+    return [f"{one.told.planned.label}: {one.why}" for one in rows if one.kinds != ("done",)] if width < WIDE else []
 
 
 def _cells(one: Row) -> list[str]:
     colour, told = COLOURS.get(one.state, "yellow"), one.told
     workers = ", ".join(worker.removeprefix("worker-") for worker in one.workers)
     facts = [escape(told.planned.label), told.planned.type, f"…{told.task_id[-6:]}", f"[{colour}]{one.state}[/]", str(len(one.kinds))]
-    return [*facts, workers, escape(one.why), f"{one.wall_s:.2f}", f"{one.cpu_s:.2f}", f"{one.peak_mb:.0f}"]
+    return [*facts, workers, f"{one.wall_s:.2f}", f"{one.cpu_s:.2f}", f"{one.peak_mb:.0f}", escape(one.why)]
 
 
 def unreadable(rows: Sequence[Row]) -> list[str]:
