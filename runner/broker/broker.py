@@ -13,6 +13,7 @@ from runner import scripts
 from runner.broker.base import head, raw, read_declaration, text
 from runner.broker.queue import Queue
 from runner.broker.reads import Facts, facts_of
+from runner.broker.undeclared import undeclared
 from runner.errors import ConfigError, NewerLayoutError, UndeclaredQueueError
 from runner.keys import Keys, index_key, marks_key, passes_key
 from runner.queue import LAYOUT, Declaration
@@ -98,6 +99,10 @@ class Broker:
     def last_pass(self) -> dict[str, str]:
         """What `note_pass` recorded last; empty if the controller never ran."""
         return {text(k): text(v) for k, v in self.client.hgetall(passes_key(self.prefix)).items()}
+
+    def undeclared(self) -> list[str]:
+        """Keys that look like queues nobody declared, by the names they would have."""
+        return undeclared(self.client, self.prefix, self.names())
 
 
 def _refusal(declaration: Declaration, said: str) -> Exception:

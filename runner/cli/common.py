@@ -1,0 +1,84 @@
+"""What the commands share: the door to Redis, options, how a task is shown. Called by the modules of cli."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from runner.broker import Broker, Queue
+    from runner.producer import Producer
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+QueueName = Annotated[str, typer.Option("--queue", "-q", envvar="RUNNER_QUEUE", help="A declared queue.")]
+AnyQueue = Annotated[str, typer.Option("--queue", "-q", help="Look only there; without it, all declared queues are asked.")]
+
+
+def examples(*lines: str) -> str:
+    """The end of a command's help."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+@contextmanager
+def opened_producer() -> Iterator[Producer]:
+    """A producer by the settings."""
+    from runner.config import ProducerSettings, load
+    from runner.producer import Producer
+
+    settings = load(ProducerSettings)
+    with Producer(settings.redis_url, settings.prefix, retry_s=settings.connect_s) as producer:
+        yield producer
+
+
+@contextmanager
+def opened_broker() -> Iterator[Broker]:
+    """A broker by the settings; a Redis that fails is explained in one line."""
+    from runner.broker import Broker
+    from runner.config import ProducerSettings, load
+    from runner.connect import FAILURES, connect, explain
+
+    settings = load(ProducerSettings)
+    try:
+        client = connect(settings.redis_url, retry_s=settings.connect_s, client_name="runner-cli")
+        try:
+            yield Broker(client, settings.prefix)
+        finally:
+            client.close()
+    except FAILURES as error:
+        raise explain(error, settings.redis_url) from error
+
+
+def chosen(broker: Broker, queue: str) -> list[Queue]:
+    """One queue, or all that are declared."""
+    return [broker.open(queue)] if queue else broker.queues()
+
+
+def age(at_ms: int | None, now_ms: float | None = None) -> str:
+    """How long ago, in the largest unit that says enough."""
+    if at_ms is None or at_ms < 0:
+        return "-"
+    past_s = max(0.0, (now_ms or time.time() * 1000) - at_ms) / 1000
+    for unit, length_s in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if past_s >= 2 * length_s:
+            return f"{past_s / length_s:.0f} {unit}"
+    return f"{past_s:.0f} s"
+
+
+def decoded(body: bytes) -> str:
+    """Bytes as text that any terminal and JSON can hold."""
+    return body.decode("utf-8", "backslashreplace")
+
+
+def unwrapped(value: Any) -> Any:
+    """A value for JSON: bytes as text, tuples as lists."""
+    if isinstance(value, bytes):
+        return decoded(value)
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    if isinstance(value, dict):
+        return {name: unwrapped(part) for name, part in value.items()}
+    return [unwrapped(part) for part in value] if isinstance(value, (list, tuple)) else value

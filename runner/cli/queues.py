@@ -1,0 +1,127 @@
+"""Commands about queues: queue declare, queue ls, status. Called by cli."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from dataclasses import asdict, fields
+from typing import Annotated, Any
+
+import typer
+
+from runner.cli.common import AnyQueue, Json, age, chosen, examples, opened_broker
+from runner.cli.output import say_json, say_table
+from runner.queue import Declaration
+
+NOT_GIVEN = ("name", "rev", "layout")
+LS = ("queue", "mode", "priorities", "default_priority", "lease_s", "timeout_s", "max_retries", "max_length", "rev")
+STATUS = ("queue", "mode", "waiting", "delayed", "claimed", "expired", "dead", "oldest wait", "dead by reason")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add these commands."""
+    queue = typer.Typer(help="Declare and list queues.", rich_markup_mode=None)
+    queue.command(
+        epilog=examples(
+            "runner queue declare emails --mode stream", "runner queue declare images --mode list --priorities urgent,bulk --timeout-s 120"
+        )
+    )(declare)
+    queue.command("ls", epilog=examples("runner queue ls", "runner queue ls --json | jq '.[].name'"))(ls)
+    app.add_typer(queue, name="queue")
+    app.command(epilog=examples("runner status", "runner status --queue emails --json"))(status)
+
+
+def _meanings() -> dict[str, str]:
+    """The line under each field of Declaration, which is where its meaning is written down once."""
+    (cls,) = ast.parse(inspect.getsource(Declaration)).body
+    said, last = {}, ""
+    for node in getattr(cls, "body", ()):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            last = node.target.id
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and last:
+            said[last] = f"{node.value.value!s} "
+    return said
+
+
+def _options() -> dict[str, Any]:
+    """An option per field of Declaration, None where it is not given."""
+    meanings = _meanings()
+    options = {}
+    for field in fields(Declaration):
+        if field.name not in NOT_GIVEN:
+            default: Any = field.default
+            many = isinstance(default, tuple)
+            shown = ",".join(default) if many else default
+            kind: Any = str if many else type(default)
+            options[field.name] = Annotated[
+                kind | None, typer.Option(help=f"{meanings.get(field.name, '')}[{shown if shown != '' else 'none'}]")
+            ]
+    return options
+
+
+def declare(name: str, as_json: bool = False, **given: Any) -> None:
+    """Declare a queue; what is not given takes its default, also when the queue is declared again."""
+    values = {key: value for key, value in given.items() if value is not None}
+    for field in fields(Declaration):
+        if field.name in values and isinstance(field.default, tuple):
+            values[field.name] = tuple(part.strip() for part in values[field.name].split(",") if part.strip())
+    declaration = Declaration(name, **values)
+    with opened_broker() as broker:
+        made = broker.declare(declaration).declaration
+    say_json(asdict(made)) if as_json else print(f"{made.name}: {made.mode}, priorities {', '.join(made.priorities)}, rev {made.rev}")
+
+
+def _sign(command: Any) -> None:
+    """Give `declare` the signature that typer reads."""
+    hints: dict[str, Any] = {"name": str, "as_json": Json, **_options()}
+    defaults = {"name": inspect.Parameter.empty, "as_json": False}
+    kind = inspect.Parameter.KEYWORD_ONLY
+    command.__signature__ = inspect.Signature(
+        [inspect.Parameter(key, kind, annotation=hint, default=defaults.get(key)) for key, hint in hints.items()]
+    )
+    command.__annotations__ = hints
+
+
+_sign(declare)
+
+
+def ls(as_json: Json = False) -> None:
+    """List the declared queues."""
+    with opened_broker() as broker:
+        found = [asdict(queue.declaration) for queue in broker.queues()]
+    if as_json:
+        return say_json(found)
+    return say_table(LS, [[one["name"], one["mode"], ",".join(one["priorities"]), *(one[column] for column in LS[3:])] for one in found])
+
+
+def status(queue: AnyQueue = "", as_json: Json = False) -> None:
+    """Show what waits, runs and is dead in each queue, and whether the controller runs."""
+    with opened_broker() as broker:
+        measured = [(one.declaration, one.measure()) for one in chosen(broker, queue)]
+        last, strays = broker.last_pass(), [] if queue else broker.undeclared()
+    if as_json:
+        found = [{"queue": d.name, "mode": d.mode, **asdict(m), "oldest_wait_s": m.oldest_wait_s} for d, m in measured]
+        return say_json({"queues": found, "last_pass": last, "undeclared": strays})
+    rows = [
+        [
+            d.name,
+            d.mode,
+            m.waiting,
+            m.delayed,
+            m.claimed,
+            m.expired_claims,
+            m.dead,
+            age(m.oldest_waiting_ms, m.now_ms),
+            _reasons(m.dead_by_reason),
+        ]
+        for d, m in measured
+    ]
+    say_table(STATUS, rows)
+    print(f"\nController: last pass {age(int(last['at_ms']))} ago" if last else "\nController: no pass was ever recorded")
+    for key in strays:
+        print(f"Key {key!r} holds entries but is no declared queue: `runner queue declare` it, or delete it")
+    return None
+
+
+def _reasons(dead: dict[str, int]) -> str:
+    return ", ".join(f"{n} {reason}" for reason, n in sorted(dead.items()) if n) or "-"

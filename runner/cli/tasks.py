@@ -1,0 +1,131 @@
+"""Commands about one task: submit, inspect, cancel, rerun. Called by cli."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from runner.cli.common import AnyQueue, Json, QueueName, age, examples, opened_producer
+from runner.cli.output import say_json, say_table
+from runner.errors import RefusedError, TaskUnknownError
+
+PREVIEW = 2000
+NO_TIMES = ("holder", "kind", "detail", "exit_code")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add these commands."""
+    app.command(epilog=examples(*SUBMIT))(submit)
+    app.command(epilog=examples("runner inspect 206", "runner inspect 206 --json | jq .attempts"))(inspect)
+    app.command(epilog=examples("runner cancel 206", "runner cancel 206 --queue emails"))(cancel)
+    app.command(epilog=examples("runner rerun 206"))(rerun)
+
+
+SUBMIT = (
+    "runner submit runner.echo '{\"n\": 1}' --queue emails --wait 30",
+    "runner submit image.resize - --queue images --priority high < payload.json",
+    "runner submit report --queue reports --delay-s 3600 --key report-2026-11",
+)
+
+
+def submit(
+    type: Annotated[str, typer.Argument(help="The type, which names the handler.")],
+    payload: Annotated[str, typer.Argument(help="JSON, or - to read it from stdin; none is null.")] = "",
+    *,
+    queue: QueueName,
+    priority: Annotated[str, typer.Option(help="One of the queue's priorities.")] = "",
+    delay_s: Annotated[float, typer.Option(help="Start it no sooner than in so many seconds.")] = 0,
+    expires_s: Annotated[float | None, typer.Option(help="Bury it as expired when it was not started by then.")] = None,
+    timeout_s: Annotated[float | None, typer.Option(help="How long one attempt may run.")] = None,
+    max_retries: Annotated[int | None, typer.Option(help="Runs after a first one that raised.")] = None,
+    task_id: Annotated[str | None, typer.Option(help="Its id; a new one is made without it.")] = None,
+    key: Annotated[str | None, typer.Option(help="A business key: at most one task of it at a time.")] = None,
+    version: Annotated[int | None, typer.Option(help="The version of the type.")] = None,
+    wait: Annotated[float | None, typer.Option(help="Wait so many seconds for the result, and print it.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Submit a task, and print its id and state."""
+    limits: dict[str, Any] = {"expires_s": expires_s, "timeout_s": timeout_s, "max_retries": max_retries, "version": version}
+    value = _payload(payload)
+    with opened_producer() as producer:
+        receipt = producer.submit(type, value, queue=queue, priority=priority or None, delay_s=delay_s, task_id=task_id, key=key, **limits)
+        said: dict[str, Any] = asdict(receipt)
+        if wait is not None:
+            said["result"] = producer.wait(receipt.id, wait, queue=queue)
+    if as_json:
+        say_json(said)
+    elif wait is not None:
+        print(json.dumps(said["result"], ensure_ascii=False))
+    else:
+        print(receipt.id, receipt.state, *([] if receipt.created else ["(was there already)"]))
+
+
+def _payload(text: str) -> Any:
+    if text == "-":
+        text = sys.stdin.read()
+    try:
+        return json.loads(text) if text.strip() else None
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(f"the payload is not valid JSON ({error}); a text needs its own quotes: '\"text\"'") from error
+
+
+def cancel(task_id: str, queue: AnyQueue = "", as_json: Json = False) -> int:
+    """Cancel a task: one that waits never starts, one that runs is ended by its worker within a heartbeat."""
+    with opened_producer() as producer:
+        word = producer.cancel(task_id, queue=queue or None)
+    say_json({"id": task_id, "answer": word}) if as_json else print(task_id, word)
+    return 0 if word in ("cancelled", "cancelling") else 1
+
+
+def rerun(task_id: str, queue: AnyQueue = "", as_json: Json = False) -> None:
+    """Run a dead task again under a new id; its dead letter stays (`runner dead replay` runs it under its own id)."""
+    with opened_producer() as producer:
+        receipt = producer.rerun(task_id, queue=queue or None)
+    say_json(asdict(receipt)) if as_json else print(receipt.id, receipt.state)
+
+
+def inspect(task_id: str, queue: AnyQueue = "", as_json: Json = False) -> None:
+    """Show all that is known of a task: state, times, payload, attempts, result."""
+    from runner.attempt import read_attempts
+
+    with opened_producer() as producer:
+        found = producer.find(task_id, queue=queue or None)
+    if not found:
+        raise TaskUnknownError(f"no queue knows task {task_id!r}")
+    name, facts = found
+    known = {"id": task_id, "queue": name, **{k: v for k, v in asdict(facts).items() if v not in (None, b"", "")}}
+    attempts = read_attempts(known.pop("attempts", b""))
+    result = known.pop("result", None)
+    known |= {"result": json.loads(result)} if result else {}
+    if as_json:
+        say_json(known | {"attempts": attempts})
+        return
+    _tell(known)
+    _tell_attempts(attempts)
+
+
+def _tell(known: dict[str, Any]) -> None:
+    body = known.pop("body", None)
+    counts = known.pop("counters")
+    known["counters"] = ", ".join(f"{n} {name}" for name, n in counts.items() if n) or "-"
+    for name in [name for name in known if name.endswith("_ms") and name != "lease_until_ms"]:
+        known[name] = f"{known[name]} ({age(known[name])} ago)"
+    if body is not None:
+        known["body"] = f"{body[:PREVIEW].decode('utf-8', 'backslashreplace')}{' ...' if len(body) > PREVIEW else ''} ({len(body)} bytes)"
+    say_table(("fact", "value"), list(known.items()))
+
+
+def _tell_attempts(attempts: list[dict[str, Any]]) -> None:
+    if attempts:
+        print()
+        columns = ("attempt", "kind", "holder", "wall_s", "cpu_s", "peak_kib", "exit_code", "detail")
+        say_table(
+            columns, [[one.get(name, one.get("of", "")) if name == "detail" else one.get(name, "") for name in columns] for one in attempts]
+        )
+    for one in attempts[-1:]:
+        if one.get("tail"):
+            print(f"\nLast output of attempt {one.get('attempt', '?')}:\n{one['tail']}")
