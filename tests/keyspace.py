@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -10,11 +11,21 @@ import redis
 from runner.broker import Queue
 from runner.keys import ORDER
 
+CHANGING = re.compile(r"(bare-[0-9a-f]{20})|(\b1\d{12}-\d+\b)|\b1\d{12}\b")
 SHORT = ["0,0,0,0,0,0,0", "1", "-", "-", "-", ""]
 
 
 def said(value: Any) -> str:
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+
+
+def plain(value: Any) -> Any:
+    """A value without what differs from run to run: entry ids, spare ids, times."""
+    if isinstance(value, dict):
+        return {plain(name): plain(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    return CHANGING.sub(lambda found: "BARE" if found[1] else "ENTRY" if found[2] else "MS", value) if isinstance(value, str) else value
 
 
 class Record:
@@ -76,7 +87,7 @@ class Keyspace:
         words["lives"] = {name: lines.split("\n") for name, lines in self.lives.items()}
         words["done"] = {field: self._marker(field, value) for field, value in self.done.items()}
         words["counts"] = {name: int(n) for name, n in self.counts.items() if n != "0"}
-        return {word: value for word, value in words.items() if value}
+        return {word: plain(value) for word, value in words.items() if value}
 
     def _shown(self, items: list[tuple[str, str, str]]) -> list[str]:
         return [f"{name}: {body}" if self.stream and name else body for _, name, body in items]

@@ -73,3 +73,58 @@ def due(queue: Queue, *names: str) -> None:
 def later(queue: Queue, after_ms: int) -> int:
     """Wait until Redis's clock is past a moment; the time then."""
     return until(lambda: (now := queue.measure().now_ms) > after_ms and now, within_s=10)
+
+
+def overdue(queue: Queue, *names: str) -> None:
+    """Let tasks have expired."""
+    for name in names:
+        queue.client.zadd(queue.keys.part("expiries"), {name: 1}, xx=True)
+
+
+def rob(queue: Queue, name: str) -> None:
+    """Take a task's body away, as another program might."""
+    facts = queue.look(name)
+    if facts is not None and facts.entry not in (None, "-"):
+        queue.client.xdel(queue.keys.watched(str(facts.priority)), str(facts.entry))
+    queue.client.hdel(queue.keys.part("bodies"), name)
+
+
+def pushed(queue: Queue) -> Claim:
+    """A bare push, claimed by `t1` and not adopted yet."""
+    push(queue, b'{"task_id":206}')
+    return claim(queue)
+
+
+def adopt(queue: Queue, found: Claim, name: str, key: str = "", token: str = "t1") -> str:
+    """The word of the script for a bare push."""
+    return str(queue.run("adopt", found.id, token, name, key), "utf-8")
+
+
+def retry_and_bury(queue: Queue, name: str = "a", **more: Any) -> str:
+    """A dead letter with an attempt and a count; its entry."""
+    held(queue, name, "t1", body=b"body", **more)
+    retry(queue, name, "t1", 0)
+    claim(queue, "t2")
+    bury(queue, name, "t2", "crash", "crashes")
+    return str(getattr(queue.look(name), "entry", ""))
+
+
+def foreign(queue: Queue) -> None:
+    """Another program reads what was not delivered yet, in our group; in list mode there is no such thing."""
+    if queue.declaration.mode == "stream":
+        queue.client.xreadgroup("runner", "foreign", {queue.keys.watched("normal"): ">"})
+
+
+def one_of_each(queue: Queue) -> None:
+    """A task in each state, and a bare push."""
+    dead(queue, "dead", "t1")
+    held(queue, "claimed", "t2")
+    queue.complete(held(queue, "done", "t3").id, "t3", b"", b"")
+    submit(queue, "delayed", delay_ms=60_000)
+    submit(queue, "waiting", priority="high")
+    push(queue, b"bare")
+
+
+def forget_key(queue: Queue) -> None:
+    """Let the markers of keys and ids be as old as they can be: gone."""
+    queue.client.delete(*(queue.keys.part(f"done:{n}") for n in range(4)))

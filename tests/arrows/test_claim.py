@@ -1,0 +1,195 @@
+"""waiting -> claimed: every key before, every key after, and the call once more. Called by pytest."""
+
+from __future__ import annotations
+
+from runner.broker import Queue
+from tests.arrows.saying import told
+from tests.arrows.table import UNCHANGED, Row, rows
+from tests.making import LINE, claim, overdue, push, submit
+
+TABLE = [
+    Row(
+        name="a waiting task",
+        given=lambda q: submit(q, "a", b"body"),
+        when=lambda q, _: told(q.claim("t1", "pod-1")),
+        says="a normal b'body'",
+        again="a normal b'body'",
+        before={
+            "stream watched normal": ["a: body"],
+            "list watched normal": ["ref:a"],
+            "tasks": {"a": "waiting normal"},
+            "counts": {"submitted": 1},
+            "list bodies": {"a": "body"},
+        },
+        after={
+            "stream watched normal": ["a: body"],
+            "tasks": {"a": "claimed normal token=t1"},
+            "claims": {"a": "held"},
+            "held": {"t1": "pod-1 - a"},
+            "counts": {"submitted": 1},
+            "list bodies": {"a": "body"},
+        },
+    ),
+    Row(
+        name="nothing",
+        given=lambda q: None,
+        when=lambda q, _: told(q.claim("t1", "pod-1")),
+        says="empty",
+        again="empty",
+        before={},
+        after=UNCHANGED,
+    ),
+    Row(
+        name="the highest priority first",
+        given=lambda q: [submit(q, p, priority=p) for p in ("low", "normal", "high")],
+        when=lambda q, _: told(q.claim("t1", "pod-1")),
+        says="high high b'{}'",
+        again="high high b'{}'",
+        before={
+            "stream watched high": ["high: {}"],
+            "list watched high": ["ref:high"],
+            "stream watched normal": ["normal: {}"],
+            "list watched normal": ["ref:normal"],
+            "stream watched low": ["low: {}"],
+            "list watched low": ["ref:low"],
+            "tasks": {"low": "waiting low", "normal": "waiting normal", "high": "waiting high"},
+            "counts": {"submitted": 3},
+            "list bodies": {"low": "{}", "normal": "{}", "high": "{}"},
+        },
+        after={
+            "stream watched high": ["high: {}"],
+            "stream watched normal": ["normal: {}"],
+            "list watched normal": ["ref:normal"],
+            "stream watched low": ["low: {}"],
+            "list watched low": ["ref:low"],
+            "tasks": {"low": "waiting low", "normal": "waiting normal", "high": "claimed high token=t1"},
+            "claims": {"high": "held"},
+            "held": {"t1": "pod-1 - high"},
+            "counts": {"submitted": 3},
+            "list bodies": {"low": "{}", "normal": "{}", "high": "{}"},
+        },
+    ),
+    Row(
+        name="a released task before any priority",
+        given=lambda q: (submit(q, "a", priority="low"), claim(q), submit(q, "b", priority="low"), q.release("a", "t1", LINE)),
+        when=lambda q, _: told(q.claim("t2", "pod-2")),
+        says="a low b'{}'",
+        again="a low b'{}'",
+        before={
+            "stream watched low": ["a: {}", "b: {}"],
+            "list watched low": ["ref:a", "ref:b"],
+            "tasks": {"a": "waiting low counters=0,0,0,0,1,0,0 last=t1", "b": "waiting low"},
+            "stream claims": {"a": "released"},
+            "lives": {"a": ['{"attempt":1}']},
+            "counts": {"submitted": 2, "released": 1},
+            "list bodies": {"a": "{}", "b": "{}"},
+        },
+        after={
+            "stream watched low": ["a: {}", "b: {}"],
+            "list watched low": ["ref:b"],
+            "tasks": {"a": "claimed low counters=0,0,0,0,1,0,0 token=t2 last=t1", "b": "waiting low"},
+            "claims": {"a": "held"},
+            "held": {"t2": "pod-2 - a"},
+            "lives": {"a": ['{"attempt":1}']},
+            "counts": {"submitted": 2, "released": 1},
+            "list bodies": {"a": "{}", "b": "{}"},
+        },
+    ),
+    Row(
+        name="a delayed task is not given",
+        given=lambda q: submit(q, "a", delay_ms=60_000),
+        when=lambda q, _: told(q.claim("t1", "pod-1")),
+        says="empty",
+        again="empty",
+        before={"tasks": {"a": "delayed normal"}, "bodies": {"a": "{}"}, "delayed": ["a"], "counts": {"submitted": 1}},
+        after=UNCHANGED,
+    ),
+    Row(
+        name="a start takes the expiry away",
+        given=lambda q: submit(q, "a", expires_ms=60_000),
+        when=lambda q, _: told(q.claim("t1", "pod-1")),
+        says="a normal b'{}'",
+        again="a normal b'{}'",
+        before={
+            "stream watched normal": ["a: {}"],
+            "list watched normal": ["ref:a"],
+            "tasks": {"a": "waiting normal"},
+            "expiries": ["a"],
+            "counts": {"submitted": 1},
+            "list bodies": {"a": "{}"},
+        },
+        after={
+            "stream watched normal": ["a: {}"],
+            "tasks": {"a": "claimed normal token=t1"},
+            "claims": {"a": "held"},
+            "held": {"t1": "pod-1 - a"},
+            "counts": {"submitted": 1},
+            "list bodies": {"a": "{}"},
+        },
+    ),
+    Row(
+        name="an expired task is buried",
+        given=lambda q: (submit(q, "a", b"body", expires_ms=60_000), overdue(q, "a")),
+        when=lambda q, _: told(q.claim("t1", "pod-1")),
+        says="empty",
+        again="empty",
+        before={
+            "stream watched normal": ["a: body"],
+            "list watched normal": ["ref:a"],
+            "tasks": {"a": "waiting normal"},
+            "expiries": ["a"],
+            "counts": {"submitted": 1},
+            "list bodies": {"a": "body"},
+        },
+        after={
+            "dead": ["a: body (expired) 0,0,0,0,0,0,0"],
+            "buried": {"a": "t1"},
+            "counts": {"submitted": 1, "dead:expired": 1, "buried": 1},
+        },
+    ),
+    Row(
+        name="a bare push gets an id of its own",
+        given=lambda q: push(q, b"bare"),
+        when=lambda q, _: told(q.claim("t1", "pod-1")),
+        says={"stream": "ENTRY normal b'bare' to adopt", "list": "BARE normal b'bare' to adopt"},
+        again={"stream": "ENTRY normal b'bare' to adopt", "list": "BARE normal b'bare' to adopt"},
+        before={"watched normal": ["bare"]},
+        after={
+            "stream watched normal": ["bare"],
+            "stream tasks": {"ENTRY": "claimed normal wish=adopt token=t1"},
+            "list tasks": {"BARE": "claimed normal wish=adopt token=t1"},
+            "stream claims": {"ENTRY": "held"},
+            "list claims": {"BARE": "held"},
+            "stream held": {"t1": "pod-1 - ENTRY"},
+            "list held": {"t1": "pod-1 - BARE"},
+            "list bodies": {"BARE": "bare"},
+        },
+    ),
+    Row(
+        name="a holder with spaces in its name",
+        given=lambda q: submit(q, "a b"),
+        when=lambda q, _: told(q.claim("t1", "pod 1")),
+        says="a b normal b'{}'",
+        again="a b normal b'{}'",
+        before={
+            "stream watched normal": ["a b: {}"],
+            "list watched normal": ["ref:a b"],
+            "tasks": {"a b": "waiting normal"},
+            "counts": {"submitted": 1},
+            "list bodies": {"a b": "{}"},
+        },
+        after={
+            "stream watched normal": ["a b: {}"],
+            "tasks": {"a b": "claimed normal token=t1"},
+            "claims": {"a b": "held"},
+            "held": {"t1": "pod_1 - a b"},
+            "counts": {"submitted": 1},
+            "list bodies": {"a b": "{}"},
+        },
+    ),
+]
+
+
+@rows(TABLE)
+def test_claim(queue: Queue, row: Row) -> None:
+    row.holds(queue)

@@ -1,0 +1,116 @@
+"""claimed -> done: every key before, every key after, and the call once more. Called by pytest."""
+
+from __future__ import annotations
+
+from runner.broker import Queue
+from tests.arrows.table import UNCHANGED, Row, rows
+from tests.making import LINE, claim, end_lease, held, retry
+
+TABLE = [
+    Row(
+        name="the marker answers from now on",
+        given=lambda q: held(q),
+        when=lambda q, _: q.complete("a", "t1", b'{"n": 1}', LINE),
+        says="ok",
+        again="again",
+        before={
+            "stream watched normal": ["a: {}"],
+            "tasks": {"a": "claimed normal token=t1"},
+            "claims": {"a": "held"},
+            "held": {"t1": "pod-1 - a"},
+            "counts": {"submitted": 1},
+            "list bodies": {"a": "{}"},
+        },
+        after={"done": {"i:a": 'done t1 {"n": 1}', "l:a": '{"attempt":1}'}, "counts": {"submitted": 1, "done": 1}},
+    ),
+    Row(
+        name="the key is free and its marker answers",
+        given=lambda q: held(q, key="order 7"),
+        when=lambda q, _: q.complete("a", "t1", b"", b""),
+        says="ok",
+        again="again",
+        before={
+            "stream watched normal": ["a: {}"],
+            "tasks": {"a": "claimed normal token=t1 key=order 7"},
+            "claims": {"a": "held"},
+            "held": {"t1": "pod-1 - a"},
+            "keys": {"order 7": "a"},
+            "counts": {"submitted": 1},
+            "list bodies": {"a": "{}"},
+        },
+        after={"done": {"i:a": "done t1", "k:order 7": "done a"}, "counts": {"submitted": 1, "done": 1}},
+    ),
+    Row(
+        name="earlier attempts go to the marker",
+        given=lambda q: (held(q), retry(q, "a", "t1", 0), claim(q, "t2")),
+        when=lambda q, _: q.complete("a", "t2", b"", LINE),
+        says="ok",
+        again="again",
+        before={
+            "stream watched normal": ["a: {}"],
+            "tasks": {"a": "claimed normal counters=1,0,0,0,0,0,0 token=t2 last=t1"},
+            "claims": {"a": "held"},
+            "held": {"t2": "pod-1 - a"},
+            "lives": {"a": ['{"attempt":1}']},
+            "counts": {"submitted": 1, "retried": 1},
+            "list bodies": {"a": "{}"},
+        },
+        after={
+            "done": {"i:a": "done t2 1,0,0,0,0,0,0", "l:a": '{"attempt":1}\n{"attempt":1}'},
+            "counts": {"submitted": 1, "retried": 1, "done": 1},
+        },
+    ),
+    Row(
+        name="a wish to cancel came too late",
+        given=lambda q: (held(q), q.cancel("a")),
+        when=lambda q, _: q.complete("a", "t1", b"", b""),
+        says="ok",
+        again="again",
+        before={
+            "stream watched normal": ["a: {}"],
+            "tasks": {"a": "claimed normal wish=cancel token=t1"},
+            "claims": {"a": "held"},
+            "held": {"t1": "pod-1 - a"},
+            "counts": {"submitted": 1},
+            "list bodies": {"a": "{}"},
+        },
+        after={"done": {"i:a": "done t1"}, "counts": {"submitted": 1, "done": 1}},
+    ),
+    Row(
+        name="a wrong token completes nothing",
+        given=lambda q: held(q),
+        when=lambda q, _: q.complete("a", "t9", b"", b""),
+        says="lost",
+        again="lost",
+        before={
+            "stream watched normal": ["a: {}"],
+            "tasks": {"a": "claimed normal token=t1"},
+            "claims": {"a": "held"},
+            "held": {"t1": "pod-1 - a"},
+            "counts": {"submitted": 1},
+            "list bodies": {"a": "{}"},
+        },
+        after=UNCHANGED,
+    ),
+    Row(
+        name="a token whose claim was reaped completes nothing",
+        given=lambda q: (held(q), end_lease(q, "a"), q.run("reap", "stem", 9, 15_000)),
+        when=lambda q, _: q.complete("a", "t1", b"", b""),
+        says="lost",
+        again="lost",
+        before={
+            "stream watched normal": ["a: {}"],
+            "tasks": {"a": "claimed normal token=stem:1"},
+            "claims": {"a": "held"},
+            "held": {"stem:1": "pod-1 - a"},
+            "counts": {"submitted": 1},
+            "list bodies": {"a": "{}"},
+        },
+        after=UNCHANGED,
+    ),
+]
+
+
+@rows(TABLE)
+def test_complete(queue: Queue, row: Row) -> None:
+    row.holds(queue)
