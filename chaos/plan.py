@@ -103,7 +103,7 @@ def tasks(count: int, seed: int, mode: str) -> list[Planned]:
 
 def _task(dice: random.Random, n: int, facts: dict[str, object]) -> Planned:
     facts["ends"] = frozenset(facts.get("ends", ("done",)))  # type: ignore[call-overload]
-    facts.setdefault("s", dice.choices((dice.uniform(0, 0.05), dice.uniform(0.05, 0.4), dice.uniform(1, 2.5)), (70, 27, 3))[0])
+    facts.setdefault("s", dice.choices((dice.uniform(0, 0.05), dice.uniform(0.05, 0.4), dice.uniform(1, 2.5)), (70, 25, 5))[0])
     facts["priority"] = dice.choices(PRIORITIES, (2, 6, 2))[0]
     if facts.pop("delay", False):
         facts["delay_ms"] = dice.randrange(50, 3000)
@@ -118,7 +118,9 @@ def fate(seed: int, mode: str, number: int) -> Fate:
     how = dice.choices([name for _, name in FATES], [weight for weight, _ in FATES])[0]
     from_claim = dice.random() < 0.6
     after_s = dice.uniform(0, 0.15 if from_claim else 0.3)
-    return Fate(how, after_s, from_claim, LEASE_S * dice.uniform(0.7, 3), plain=dice.random() < 0.04)
+    # Half of the stopped ones come back just when their claim is somebody else's.
+    hold_s = LEASE_S * dice.choice((dice.uniform(1, 1.4), dice.uniform(0.7, 3)))
+    return Fate(how, after_s, from_claim, hold_s, plain=dice.random() < 0.04)
 
 
 def controller_fate(seed: int, mode: str, number: int) -> Fate:

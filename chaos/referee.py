@@ -122,8 +122,10 @@ class Referee:
         yield from ((-1, f"{task_id} was settled by {', '.join(by)}") for task_id, by in settled.items() if len(by) > 1)
         markers = self._markers()
         counts = self.queue.measure().counts
+        again = sum(facts.life - 1 for facts in self.facts.values() if facts)
         for state, there in (("done", markers["done"]), ("cancelled", markers["cancelled"]), ("buried", len(self.dead))):
-            if counts.get(state, 0) != there:
+            # A submit whose answer was lost, and whose task was dead by the time it was sent again, began a new life.
+            if not there <= counts.get(state, 0) <= there + (again if state == "buried" else 0):
                 yield -1, f"{state} was counted {counts.get(state, 0)} times, and {there} ids are"
 
     def _markers(self) -> Counter[str]:
@@ -140,6 +142,16 @@ class Referee:
             known = len(read_attempts(facts.attempts)) if facts else 0
             if facts and len(self.ids(task)) == 1 and known < min(starts, LINES_KEPT):
                 yield task.n, f"was started {starts} times, {known} attempts are on record"
+
+    def rule_a_lost_claim_settles_nothing(self) -> Iterator[Fault]:
+        """A worker holds one task, so one that is on record as lost can be on the task's record in no other way, nor finish it."""
+        for task in self.acked:
+            facts = self.facts[task.n]
+            kinds: dict[str, set[str]] = defaultdict(set)
+            for line in read_attempts(facts.attempts) if facts else ():
+                kinds[str(line.get("holder"))].add(str(line["kind"]))
+            wrong = ((who, of) for who, of in kinds.items() if "lost" in of and len(of) > 1 and who != "-")
+            yield from ((task.n, f"{who} lost it, and settled it as {' and '.join(sorted(of))}") for who, of in wrong)
 
     def rule_cancelled_means_never(self) -> Iterator[Fault]:
         """No handler starts after a cancel was answered with `cancelled`, nor the one of a task that expired."""
