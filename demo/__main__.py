@@ -19,7 +19,7 @@ from demo.plan import Planned, planned
 from demo.stage import stage
 from demo.story import LateError, Story
 from runner.broker import Measures
-from runner.errors import RunnerError
+from runner.errors import ConfigError, RunnerError
 
 ENDED_BY = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 FRESH_S, PER_TASK_S = 60.0, 3.0
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(options, console)
     except (pictures.NoPhotosError, RunnerError, OSError) as error:
         print(f"demo: {error}", file=sys.stderr)
-        return 1 if isinstance(error, RunnerError) else 2
+        return 1 if isinstance(error, RunnerError) and not isinstance(error, ConfigError) else 2
     except KeyboardInterrupt:
         print("demo: stopped; server, controller and workers have ended", file=sys.stderr)
         return 130
@@ -85,7 +85,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     for why in report.whys(rows, console.width):
         console.print(escape(why), end="\n\n")
     _print_facts(story, measures, rows, time.monotonic() - began_s, console)
-    broken = [*late, *verdict.broken_promises(story, rows)]
+    broken = [*late, *_broken(story, rows)]
     for promise in broken:
         console.print(f"[bold red]broken:[/] {escape(promise)}")
     return 1 if broken else 0
@@ -98,6 +98,17 @@ def _told(story: Story, plan: list[Planned]) -> list[str]:
     except LateError as error:
         return [str(error)]
     return []
+
+
+def _broken(story: Story, rows: Sequence[report.Row]) -> list[str]:
+    staged = story.stage
+    return verdict.broken_promises(
+        rows,
+        killed=story.killed,
+        replay_max=staged.queue.declaration.replay_max,
+        passes_sat_out=story.passes_sat_out,
+        started=staged.scaler.started,
+    )
 
 
 def _print_facts(story: Story, measures: Measures, rows: Sequence[report.Row], took_s: float, console: Console) -> None:

@@ -6,6 +6,7 @@ import math
 import os
 import signal
 import time
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -79,9 +80,10 @@ def _put(sheet: Image.Image, tile: dict[str, str], x: int, y: int) -> None:
     with Image.open(tile["file"]) as image:
         image.thumbnail((TILE_PX, TILE_PX))
         sheet.paste(image, (middle_x - image.width // 2, y + (TILE_PX - image.height) // 2))
-    caption = tile["caption"]
-    while len(caption) > 1 and pen.textlength(caption, font) > TILE_PX:
-        caption = caption[:-2] + "…"
+    # The only font that is sure to be there, Pillow's own, draws boxes for all that is not ASCII.
+    caption = unicodedata.normalize("NFKD", tile["caption"]).encode("ascii", "ignore").decode() or "?"
+    while len(caption) > 3 and pen.textlength(caption, font) > TILE_PX:
+        caption = caption[:-4] + "..."
     pen.text((middle_x, y + TILE_PX + MARGIN_PX // 4), caption, fill="black", font=font, anchor="ma")
 
 

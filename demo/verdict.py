@@ -8,19 +8,19 @@ from pathlib import Path
 
 from demo.plan import FAILS
 from demo.report import Row
-from demo.story import PASSES_AFTER, Story
+from demo.story import PASSES_AFTER
 
 
-def broken_promises(story: Story, rows: Sequence[Row]) -> list[str]:
-    """Empty when all went as promised."""
+def broken_promises(rows: Sequence[Row], *, killed: str, replay_max: int, passes_sat_out: int, started: int) -> list[str]:
+    """Empty when all went as promised. `killed` is the worker that was killed, `started` how many there were."""
     by_role = {one.told.planned.role: one for one in rows}
     return [
         *_unfinished(rows),
         *_flaky(by_role["flaky"]),
-        *_killed(by_role["killed"], story.killed),
-        *_poison(by_role["poison"], story),
+        *_killed(by_role["killed"], killed),
+        *_poison(by_role["poison"], replay_max, passes_sat_out),
         *_sheet(by_role.get("sheet")),
-        *_one_task_each(rows, story),
+        *_one_task_each(rows, started),
     ]
 
 
@@ -37,22 +37,22 @@ def _unfinished(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _flaky(one: Row) -> Iterator[str]:
-    if one.kinds.count("error") != FAILS or one.kinds[-1] != "done":
+    if one.kinds.count("error") != FAILS or one.kinds[-1:] != ("done",):
         yield f"{one.told.planned.label} was to fail {FAILS} times and then succeed: {', '.join(one.kinds) or 'it never ran'}"
 
 
 def _killed(one: Row, killed: str) -> Iterator[str]:
     if not killed:
         yield "no worker was killed in the middle of its task"
-    elif ("lost", killed) not in zip(one.kinds, one.workers, strict=True) or one.workers[-1] == killed:
+    elif ("lost", killed) not in zip(one.kinds, one.workers, strict=True) or one.workers[-1:] == (killed,):
         yield f"the task of {killed}, which was killed, was not done by another: {', '.join(one.workers)}"
 
 
-def _poison(one: Row, story: Story) -> Iterator[str]:
-    declared, facts = story.stage.queue.declaration, one.told.facts
-    if facts is None or facts.state != "dead" or facts.counters.replays != declared.replay_max:
-        yield f"the poison task was to be replayed {declared.replay_max} time and then stay dead: {one.state}, {', '.join(one.kinds)}"
-    elif story.passes_sat_out < PASSES_AFTER:
+def _poison(one: Row, replay_max: int, passes_sat_out: int) -> Iterator[str]:
+    facts = one.told.facts
+    if facts is None or facts.state != "dead" or facts.counters.replays != replay_max:
+        yield f"the poison task was to be replayed {replay_max} time and then stay dead: {one.state}, {', '.join(one.kinds)}"
+    elif passes_sat_out < PASSES_AFTER:
         yield "no pass of the controller showed that the poison task stays dead"
 
 
@@ -61,10 +61,10 @@ def _sheet(one: Row | None) -> Iterator[str]:
         yield "there is no contact sheet"
 
 
-def _one_task_each(rows: Sequence[Row], story: Story) -> Iterator[str]:
+def _one_task_each(rows: Sequence[Row], started: int) -> Iterator[str]:
     held = Counter(worker for one in rows for worker in one.workers)
     for worker, tasks in held.items():
         if tasks > 1:
             yield f"{worker} ran {tasks} tasks, not one"
-    if sum(held.values()) > story.stage.scaler.started:
-        yield f"{sum(held.values())} attempts, but only {story.stage.scaler.started} workers were started"
+    if sum(held.values()) > started:
+        yield f"{sum(held.values())} attempts, but only {started} workers were started"

@@ -1,0 +1,40 @@
+"""The embedded server answers once it is started, leaves nothing behind, and says in one line why it could not start."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from runner.connect import unretried
+from runner.embedded import EmbeddedServer, binary
+from runner.errors import UnavailableError
+from tests.servers import free_port
+
+
+@pytest.mark.parametrize("on_a_port", [False, True], ids=["socket", "port"])
+@pytest.mark.parametrize("apart", [False, True], ids=["together", "apart"])
+def test_it_answers_at_once_and_leaves_nothing_behind(on_a_port: bool, apart: bool) -> None:
+    with EmbeddedServer(port=free_port() if on_a_port else 0, apart=apart) as server:
+        client = unretried(server.url)
+        answered = client.ping()
+        client.close()
+
+    assert answered
+    assert not server.folder.exists()
+
+
+def test_a_server_that_ends_at_once_is_told_with_its_last_words_and_leaves_nothing_behind() -> None:
+    server = EmbeddedServer(binary(), ("--no-such-option", "1"))
+
+    with pytest.raises(UnavailableError, match=r"ended at once: (?s:.*)no-such-option"), server:
+        pytest.fail("it cannot have started")
+
+    assert not server.folder.exists()
+
+
+def test_a_program_that_is_no_server_is_told() -> None:
+    server = EmbeddedServer(shutil.which("true") or "true")
+
+    with pytest.raises(UnavailableError, match="ended at once"), server:
+        pytest.fail("it cannot have started")
