@@ -78,13 +78,13 @@ class Dead(Base):
         replayed = at = 0
         while at < len(entries):
             chunk = entries[at : at + PAGE]
-            looked, made = self.run("replay", self.declaration.default_priority, attempt, *chunk)
+            looked, made = self.run("replay", attempt, *chunk)
             at, replayed = at + int(looked), replayed + int(made)
         return replayed
 
     def rerun(self, task_id: str, new_id: str, attempt: bytes) -> str:
         """Run a dead task's bytes again as a new task: `ok`, or the state that cannot be: `waiting`, `done`, `unknown`, ..."""
-        return text(self.run("rerun", raw(task_id), new_id, attempt, self.declaration.default_priority))
+        return text(self.run("rerun", raw(task_id), new_id, attempt))
 
     def purge(self, entries: Sequence[str]) -> int:
         """Drop dead letters for good; how many were."""

@@ -42,6 +42,15 @@ local function parse(line)
   return {state = state, priority = priority, entry = entry, first = first, counters = counters, life = life, wish = wish, token = token, last = last, key = key}
 end
 
+-- A priority that may no longer be declared as one that is: the default one's key is the only one with the queue's plain name.
+local function declared(priority)
+  if WATCHED[priority] then return priority end
+  local stem = string.sub(QUEUE, 1, -6)
+  for _, name in ipairs(NAMES) do
+    if WATCHED[name] ~= stem .. name then return name end
+  end
+end
+
 local function load(id) return parse(call('HGET', TASKS, id)) end
 
 local function line(r)
@@ -54,10 +63,12 @@ local function fresh(priority, entry, first)
   return {state = 'waiting', priority = priority, entry = entry, first = first, counters = FRESH, life = '1', wish = '-', token = '-', last = '-', key = ''}
 end
 
--- Raise the n-th counter of a record; 7 notes a time once instead.
+-- Raise the n-th counter of a record; 7 notes a time once instead. An attempt that failed (1 to 4) met a worker that knew the type: the grace
+-- for an unknown one begins anew.
 local function bump(r, n)
   local before, word, after = match(',' .. r.counters, '^(' .. string.rep(',%d+', n - 1) .. ',)(%d+)(.*)$')
   if n ~= 7 then word = tonumber(word) + 1 elseif word == '0' then word = string.format('%.0f', NOW) end
+  if n < 5 then after = string.gsub(after, '%d+$', '0') end
   r.counters = string.sub(before .. word .. after, 2)
 end
 
@@ -264,8 +275,9 @@ local function holder(id, token, r)
   return nil, settled == token and 'again' or 'lost'
 end
 
--- Silence rule: no holder and no reaper heard for a whole lease means that Redis was away, not the pods. Claims that still lived when somebody
--- was last heard are then spared for one more lease; without it an outage longer than the lease took every living holder's claim.
+-- Silence rule: no holder and no reaper heard for half a lease means that Redis was away, not the pods, which beat every third. Claims that
+-- still lived when somebody was last heard are then spared for one more lease; without it an outage took every living holder's claim.
+-- Half, because an outage of two thirds is enough: a claim whose next beat was due when it began ends before a lease of silence is over.
 -- A claim that had ended before is not spared: in a queue looked at less often than a lease, a dead pod's claim was spared at every look.
 -- `pulse` is "last from till": claims whose expiry is `from` or later are spared until `till`. Nothing is written per claim.
 local function pulse()
@@ -275,7 +287,7 @@ end
 
 local function hear()
   local last, from, till = pulse()
-  if last and NOW - last > LEASE_MS then from, till = last, NOW + LEASE_MS end
+  if last and NOW - last > LEASE_MS / 2 then from, till = last, NOW + LEASE_MS end
   call('SET', PULSE, string.format('%.0f %.0f %.0f', NOW, from, till))
 end
 

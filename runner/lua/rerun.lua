@@ -1,17 +1,17 @@
 #!lua
 -- dead -> dead, and a new task of the same bytes -> waiting: a dead task runs again under a new id that keeps a line about the old one.
--- ARGV 7 id of the dead task, 8 new id, 9 attempt (the line, JSON), 10 default priority, for one that is no longer declared
+-- ARGV 7 id of the dead task, 8 new id, 9 attempt (the line, JSON)
 -- RETURNS 'ok' (also when asked again) | the state that cannot be run again: 'waiting', 'delayed', 'claimed', 'done', 'cancelled' | 'unknown'
 -- INVARIANT: the dead letter is not touched; the new task is made once, however often it is asked for.
 local wrong = stale()
 if wrong then return wrong end
-local OLD, NEW, ATTEMPT, DEFAULT = ARGV[7], ARGV[8], ARGV[9], ARGV[10]
+local OLD, NEW, ATTEMPT = ARGV[7], ARGV[8], ARGV[9]
 if load(NEW) or marker_state(NEW) or call('HEXISTS', BURIED, NEW) == 1 then return 'ok' end
 local live = load(OLD)
 if live then return live.state end
 local f = dead_fields(match(call('HGET', BURIED, OLD) or '0-1', '^(%S+)'))
 if not f then return marker_state(OLD) or 'unknown' end
-local r = fresh(WATCHED[f.priority] and f.priority or DEFAULT, '-', NOW)
+local r = fresh(declared(f.priority), '-', NOW)
 call('HSET', LIVES, NEW, ATTEMPT)
 add_waiting(NEW, r, f.body)
 save(NEW, r)

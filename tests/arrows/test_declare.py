@@ -1,0 +1,112 @@
+"""declare: a queue's mode and priorities change only while no task could get out of reach. Called by pytest."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+import redis
+
+from runner.broker import Broker
+from runner.errors import ConfigError, NewerLayoutError
+from runner.queue import Declaration
+from tests.keyspace import dump
+from tests.making import claim, dead, push, submit
+
+FEWER = ("high", "normal")
+
+
+def declared(client: redis.Redis, mode: str, **more: object) -> None:
+    Broker(client).declare(Declaration("emails", mode=mode, **more))  # type: ignore[arg-type]
+
+
+def other(mode: str) -> str:
+    return "list" if mode == "stream" else "stream"
+
+
+def test_a_queue_is_declared_with_all_its_fields_and_its_groups(client: redis.Redis, mode: str) -> None:
+    declaration = Declaration("emails", mode=mode, priorities=("a", "b"), lease_s=1.5, replay=(), max_length=7, default_type="t")
+
+    queue = Broker(client).declare(declaration)
+
+    assert Broker(client).open("emails").declaration == queue.declaration
+    assert (queue.declaration.rev, Broker(client).names()) == (1, ["emails"])
+    assert client.exists("emails") == (mode == "stream")
+    assert dump(queue) == {}
+
+
+def test_saying_the_same_again_changes_only_the_revision(client: redis.Redis, mode: str) -> None:
+    queue = Broker(client).declare(Declaration("emails", mode=mode))
+    submit(queue, "a")
+    before = dump(queue)
+
+    again = Broker(client).declare(Declaration("emails", mode=mode, max_retries=9))
+
+    assert dump(queue) == before
+    assert (again.declaration.rev, again.declaration.max_retries) == (2, 9)
+
+
+def test_an_open_queue_goes_on_with_the_new_declaration(client: redis.Redis, mode: str) -> None:
+    queue = Broker(client).declare(Declaration("emails", mode=mode))
+    declared(client, mode, lease_s=99)
+
+    submit(queue, "a")
+    claim(queue)
+
+    assert queue.declaration.lease_s == 99
+    assert client.zscore(queue.keys.part("claims"), "a") > queue.measure().now_ms + 90_000  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("change", ["mode", "priorities", "default_priority"])
+@pytest.mark.parametrize("holds", ["waiting", "delayed", "claimed", "bare"])
+def test_no_change_puts_a_task_out_of_reach(client: redis.Redis, mode: str, change: str, holds: str) -> None:
+    queue = Broker(client).declare(Declaration("emails", mode=mode))
+    if holds == "bare":
+        push(queue, b"bare", "low")
+    else:
+        submit(queue, "a", priority="low", delay_ms=60_000 if holds == "delayed" else 0)
+    if holds == "claimed":
+        claim(queue)
+    before = dump(queue)
+    changed = {"mode": {}, "priorities": {"priorities": FEWER}, "default_priority": {"default_priority": "low"}}[change]
+
+    with pytest.raises(ConfigError, match="cannot change while it holds"):
+        declared(client, other(mode) if change == "mode" else mode, **changed)
+
+    assert dump(queue) == before
+
+
+def test_an_empty_queue_with_dead_letters_changes_mode_and_replays(client: redis.Redis, mode: str) -> None:
+    queue = Broker(client).declare(Declaration("emails", mode=mode))
+    entry = dead(queue, priority="low")
+
+    declared(client, other(mode), priorities=("only",))
+
+    assert queue.replay([entry], b"") == 1
+    assert (queue.declaration.mode, claim(queue, "t2").priority) == (other(mode), "only")
+    dump(queue)
+
+
+def test_a_newer_layout_is_left_alone(client: redis.Redis, mode: str) -> None:
+    declared(client, mode)
+    client.hset("{emails}:queue", "layout", 99)
+
+    with pytest.raises(NewerLayoutError, match="upgrade this process"):
+        declared(client, mode)
+
+
+def test_declaring_at_the_same_moment_ends_with_one_whole_declaration(url: str, client: redis.Redis, mode: str) -> None:
+    def declare(cap: int) -> None:
+        with redis.Redis.from_url(url) as mine:
+            for _ in range(10):
+                declared(mine, mode, max_retries=cap, max_releases=cap)
+
+    threads = [threading.Thread(target=declare, args=(cap,)) for cap in (3, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+
+    found = Broker(client).open("emails").declaration
+    assert found.rev == 20
+    assert found.max_retries == found.max_releases
