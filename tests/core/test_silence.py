@@ -44,6 +44,20 @@ def test_an_outage_longer_than_the_lease_takes_no_living_holders_claim(server: S
     assert words == ["ok"] * 20
 
 
+def test_an_outage_shorter_than_the_lease_takes_no_living_holders_claim_either(brief: Queue) -> None:
+    """The holder's next beat was due when Redis went away, so its claim ends before the outage has lasted a lease."""
+    taken(brief, 2)
+    began_ms = brief.measure().now_ms
+    later(brief, began_ms + 125)
+    assert brief.extend("task-1", "t1") == "ok"
+
+    later(brief, began_ms + 450)
+    reaped = brief.reap()
+
+    assert reaped.claims == ()
+    assert brief.extend("task-0", "t0") == "ok"
+
+
 def test_after_an_outage_the_claims_of_the_dead_are_reaped_one_lease_later(brief: Queue) -> None:
     taken(brief, 2)
     later(brief, brief.measure().now_ms + 500)
