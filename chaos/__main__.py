@@ -14,11 +14,12 @@ from pathlib import Path
 
 from chaos.referee import Fault, Referee
 from chaos.storm import Storm
-from runner.embedded import DURABLE, EmbeddedServer
+from chaos.strikes import FrailServer
+from runner.embedded import DURABLE
 
 MODES = ("stream", "list")
 SHOWN = 8
-STRIKES = ("kill both", "kill parent", "kill child", "term", "term, kill", "stop parent", "stop both", "kill redis", "kill controller")
+STRIKES = ("kill both", "kill parent", "kill child", "term", "term, kill", "stop parent", "stop both")
 
 
 def options(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -52,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
 def judged(mode: str, count: int, asked: argparse.Namespace) -> int:
     """Run one mode, print its table; how many faults were found. What it left on disk stays if there are any."""
     folder = asked.out / f"{mode}-{asked.seed}-{time.strftime('%H%M%S')}"
-    server = EmbeddedServer(shutil.which(asked.server) or asked.server, DURABLE).start()
+    server = FrailServer(shutil.which(asked.server) or asked.server, DURABLE).start()
     try:
         referee = Referee(Storm(mode, count, asked.seed, folder, server).run())
         faults = referee.faults()
@@ -72,7 +73,8 @@ def report(referee: Referee, faults: dict[str, list[Fault]]) -> None:
     """The table of one mode, and the history of every task that broke a rule."""
     storm, ends = referee.storm, referee.ends
     dead = {end.removeprefix("dead:"): n for end, n in sorted(ends.items()) if end.startswith("dead")}
-    struck = {how: storm.did[how] for how in STRIKES if storm.did[how]}
+    struck = {how: n for how, n in storm.did.items() if how in STRIKES}
+    events = {what: n for what, n in storm.did.items() if what not in STRIKES}
     rows: list[tuple[str, object]] = [
         ("submitted", len(referee.acked)),
         ("done", ends["done"]),
@@ -82,9 +84,10 @@ def report(referee: Referee, faults: dict[str, list[Fault]]) -> None:
         ("settled twice", len(faults["settled twice"])),
         ("runs per task", _listed(dict(sorted(referee.runs.items())))),
         ("workers", f"{storm.started}, exit codes {_listed(dict(sorted(storm.pool.codes.items())))}"),
+        ("lost alive", f"{referee.robbed} claims of workers whom nothing befell"),
         ("controllers", storm.controllers),
-        ("strikes", _listed(struck)),
-        ("unfired events", len(storm.events)),
+        ("to processes", _listed(struck)),
+        ("to the rest", f"{_listed(events)}; not reached: {len(storm.strikes.events)}"),
         ("wall", f"{storm.wall_s:.0f} s"),
     ]
     print(f"\n  {storm.mode} mode\n" + "\n".join(f"    {name:16} {value}" for name, value in rows))

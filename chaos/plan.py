@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 LEASE_S = 1.5
 ALWAYS = 1_000
+OPERATIONS = {"list": ("flush scripts",), "stream": ("flush scripts", "destroy group", "delete consumer", "foreign reader")}
 PRIORITIES = ("high", "normal", "low")
 TYPE = "chaos.work"
 
@@ -52,7 +53,7 @@ class Fate:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that is killed before worker number `before` starts: Redis for `down_s`, or a controller by its index."""
+    """What happens `after_s` after worker number `before` starts: to Redis for `down_s`, to a controller or a key by its index."""
 
     before: int
     what: str
@@ -134,8 +135,12 @@ def events(count: int, seed: int, mode: str) -> list[Event]:
     dice = random.Random(f"events {seed} {mode}")
     outages = max(3, count // 100)
     downs = [_down_s(dice, number) for number in range(outages)]
-    made = [Event(_when(dice, count), "redis", dice.uniform(0, 0.3), down_s) for down_s in downs]
-    made += [Event(_when(dice, count), "controller", dice.uniform(0, 0.3), index=number % 2) for number in range(max(4, count // 40))]
+    made = [Event(_when(dice, count), "kill redis", dice.uniform(0, 0.3), down_s) for down_s in downs]
+    freezes = [LEASE_S * dice.uniform(0.1, 1.5) for _ in range(max(1, count // 250))]
+    made += [Event(_when(dice, count), "freeze redis", dice.uniform(0, 0.3), down_s) for down_s in freezes]
+    made += [Event(_when(dice, count), "kill controller", dice.uniform(0, 0.3), index=number % 2) for number in range(max(4, count // 40))]
+    for what in OPERATIONS[mode]:
+        made += [Event(_when(dice, count), what, dice.uniform(0, 0.3), index=number) for number in range(max(3, count // 200))]
     return sorted(made, key=lambda event: (event.before, event.what))
 
 

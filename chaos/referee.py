@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from chaos.ledger import Line
-from chaos.plan import Planned
+from chaos.plan import Planned, fate
 from chaos.storm import Storm
 from chaos.submitter import raw_body
 from runner.attempt import read_attempts
@@ -75,6 +75,13 @@ class Referee:
         """How many tasks were started how often."""
         return Counter(len(self.words(task.n, "start")) for task in self.acked)
 
+    @property
+    def robbed(self) -> int:
+        """Claims that were lost by workers whom nothing befell: harmless, but an outage or a slow machine should not do it often."""
+        lost = [line for facts in self.facts.values() if facts for line in read_attempts(facts.attempts) if line["kind"] == "lost"]
+        numbers = [int(str(line["holder"]).removeprefix("worker-")) for line in lost if str(line["holder"]).startswith("worker-")]
+        return sum(not fate(self.storm.seed, self.storm.mode, number).how for number in numbers)
+
     @cached_property
     def logged(self) -> list[tuple[str, dict[str, Any]]]:
         """Every event that a worker or controller logged, with the name of its process."""
@@ -114,18 +121,23 @@ class Referee:
                 yield task.n, f"has the result {facts.result!r}"
 
     def rule_settled_twice(self) -> Iterator[Fault]:
-        """Redis counts each completion, workers log each; markers tell how many ids there are."""
+        """Redis counts each completion, workers log each; markers tell how many ids there are.
+
+        A dead letter that is replayed is buried again. So is one whose submit was repeated, its answer lost, after it was dead: a new life.
+        """
         settled: dict[str, list[str]] = defaultdict(list)
         for name, event in self.logged:
             if event["event"] == "settled" and event["action"] in ("complete", "bury", "cancel") and "word" not in event:
                 settled[event["task_id"]].append(f"{event['action']} by {name}")
-        yield from ((-1, f"{task_id} was settled by {', '.join(by)}") for task_id, by in settled.items() if len(by) > 1)
-        markers = self._markers()
-        counts = self.queue.measure().counts
-        again = sum(facts.life - 1 for facts in self.facts.values() if facts)
-        for state, there in (("done", markers["done"]), ("cancelled", markers["cancelled"]), ("buried", len(self.dead))):
-            # A submit whose answer was lost, and whose task was dead by the time it was sent again, began a new life.
-            if not there <= counts.get(state, 0) <= there + (again if state == "buried" else 0):
+        known = {name: facts for name in self.dead if (facts := self.queue.look(name))}
+        again = {name: facts.counters.replays + facts.life - 1 for name, facts in known.items()}
+        for task_id, by in settled.items():
+            if len(by) > 1 + again.get(task_id, 0):
+                yield -1, f"{task_id} was settled by {', '.join(by)}"
+        markers, counts = self._markers(), self.queue.measure().counts
+        for state, least, most in (("done", 0, 0), ("cancelled", 0, 0), ("buried", len(self.dead), sum(again.values()))):
+            there = markers[state] + least
+            if not there <= counts.get(state, 0) <= there + most:
                 yield -1, f"{state} was counted {counts.get(state, 0)} times, and {there} ids are"
 
     def _markers(self) -> Counter[str]:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from chaos import plan
 from chaos.ledger import Ledger
 from chaos.pool import Pool
+from chaos.strikes import FrailServer, Strikes
 from chaos.submitter import Submitter
 from runner.broker import Broker, Measures, Queue
 from runner.connect import FAILURES, connect, unretried
-from runner.embedded import EmbeddedServer
 from runner.keda import STRATEGY_OF_MODE, jobs_to_start, metric_of
 from runner.queue import Declaration
 
+REPLAYED = ("timeout",)
 MAX_WORKERS = 4
 MEASURE_EVERY_S = 0.1
 SAY_EVERY_S = 5.0
@@ -41,7 +42,8 @@ def declaration(mode: str) -> Declaration:
         max_timeouts=2,
         backoff_s=0.1,
         max_backoff_s=0.5,
-        replay=(),
+        replay=REPLAYED,
+        replay_after_s=2,
     )
 
 
@@ -53,8 +55,7 @@ class Storm:
     count: int
     seed: int
     folder: Path
-    server: EmbeddedServer
-    did: Counter[str] = field(default_factory=Counter)
+    server: FrailServer
     started: int = 0
     controllers: int = 0
     wall_s: float = 0.0
@@ -65,9 +66,6 @@ class Storm:
             (self.folder / name).mkdir(parents=True)
         self.ledger = Ledger(self.folder / "ledger")
         self.plan = plan.tasks(self.count, self.seed, self.mode)
-        self.events = plan.events(self.count, self.seed, self.mode)
-        self.due: list[tuple[float, plan.Event]] = []
-        self.back_s: float | None = None
         self.measures: Measures | None = None
         self.slots = ["", ""]
         self.slot_at = [0.0, 0.0]
@@ -78,6 +76,9 @@ class Storm:
         broker = Broker(connect(self.server.url))
         queue = broker.declare(declaration(self.mode))
         self.quick = Queue(unretried(self.server.url), "", queue.declaration)
+        keys = [queue.keys.watched(priority) for priority in plan.PRIORITIES]
+        events = plan.events(self.count, self.seed, self.mode)
+        self.strikes = Strikes(events, self.server, self.quick.client, keys, lambda index: self.pool.kill(self.slots[index]))
         self.submitter = Submitter(self.server.url, queue, self.plan, self.ledger)
         env = {"RUNNER_REDIS_URL": self.server.url, "RUNNER_QUEUE": "chaos", "RUNNER_HANDLERS": "chaos.handlers", "RUNNER_GRACE_S": "1"}
         self.pool = Pool(env | {"CHAOS_LEDGER": str(self.ledger.folder)}, self.folder)
@@ -89,10 +90,14 @@ class Storm:
             self.submitter.stopping = True
             thread.join(5)
             self.pool.close()
-            self.server.start()
-        self.did += self.pool.did
+            self.strikes.recover()
         self.wall_s = time.monotonic() - self.began_s
         return self
+
+    @property
+    def did(self) -> Counter[str]:
+        """All that befell anybody."""
+        return self.strikes.did + self.pool.did - Counter({"continue": self.pool.did["continue"]})
 
     def _step(self) -> bool:
         """One turn; False when all is done, or stuck."""
@@ -100,7 +105,7 @@ class Storm:
         self.pool.poll()
         if self.submitter.failed:
             raise self.submitter.failed
-        self._let_events_happen(now_s)
+        self.strikes.step(now_s)
         self._keep_controllers(now_s)
         if now_s - self.measured_s >= MEASURE_EVERY_S:
             self.measured_s = now_s
@@ -116,12 +121,15 @@ class Storm:
     def _drained(self) -> bool:
         m = self.measures
         workers = any(name.startswith("worker") for name in self.pool.alive)
-        if m is None or self.back_s or self.due or workers or self.submitter.sent < self.count:
+        if m is None or self.strikes.pending or workers or self.submitter.sent < self.count:
             return False
-        return m.waiting + m.claimed + m.delayed == 0 and self.backlog_s < time.monotonic() - 2 * MEASURE_EVERY_S
+        settled = m.waiting + m.claimed + m.delayed == 0 and self.backlog_s < time.monotonic() - 2 * MEASURE_EVERY_S
+        return settled and not any(letter.reason in REPLAYED and not letter.counters.replays for letter in self.quick.dead_letters())
 
     def _measure(self, now_s: float) -> None:
         """While Redis is away the last lengths count, as long as the workers that they start are fewer than MAX_WORKERS."""
+        if self.strikes.back_s is not None:
+            return
         try:
             found = self.quick.measure()
         except FAILURES:
@@ -142,30 +150,10 @@ class Storm:
 
     def _start_worker(self) -> None:
         number, self.started = self.started, self.started + 1
-        while self.events and self.events[0].before <= number:
-            event = self.events.pop(0)
-            self.due.append((time.monotonic() + event.after_s, event))
+        self.strikes.before(number)
         ready = str(self.folder / "ready" / str(number))
         fate = plan.fate(self.seed, self.mode, number)
         self.pool.start(f"worker {number}", "runner.worker", fate, RUNNER_READY_FILE=ready, RUNNER_POD=f"worker-{number}")
-
-    def _let_events_happen(self, now_s: float) -> None:
-        if self.back_s and now_s >= self.back_s:
-            self.back_s = None
-            self.server.start()
-        for entry in [entry for entry in self.due if entry[0] <= now_s]:
-            if entry[1].what == "redis" and self.back_s:
-                continue
-            self.due.remove(entry)
-            self._strike(entry[1], now_s)
-
-    def _strike(self, event: plan.Event, now_s: float) -> None:
-        self.did[f"kill {event.what}"] += 1
-        if event.what == "redis":
-            self.server.kill()
-            self.back_s = now_s + event.down_s
-        else:
-            self.pool.kill(self.slots[event.index])
 
     def _keep_controllers(self, now_s: float) -> None:
         for index, name in enumerate(self.slots):
@@ -178,9 +166,8 @@ class Storm:
     def _say(self, now_s: float) -> None:
         counts = self.measures.counts if self.measures else {}
         settled = sum(counts.get(word, 0) for word in ("done", "cancelled", "buried"))
-        kills = sum(n for how, n in (self.did + self.pool.did).items() if how not in ("continue",))
         print(
             f"  {self.mode:6} {now_s - self.began_s:4.0f} s: {self.submitter.sent} of {self.count} submitted, {settled} settled,"
-            f" {self.started} workers started, {kills} strikes, {self.did['kill redis']} of them on Redis",
+            f" {self.started} workers started, {self.did.total()} strikes, {self.did['kill redis']} of them kills of Redis",
             flush=True,
         )
