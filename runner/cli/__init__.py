@@ -54,6 +54,8 @@ def run(args: list[str]) -> int:
         return _failed(f"{said} (see `runner --help`)", getattr(fault, "exit_code", 2))
     except (typer.Abort, KeyboardInterrupt):
         return 130
+    except SystemExit:  # click's answer to a closed pipe: the reader has what it wanted, as in `main`
+        return 0
     except RunnerError as error:
         wrong = isinstance(error, (ConfigError, RefusedError)) and not isinstance(error, QueueFullError)
         return _failed(" ".join((str(error), *getattr(error, "__notes__", ()))), 2 if wrong else 1)

@@ -25,8 +25,16 @@ def say_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     for name in columns:
         table.add_column(name, justify="right" if name in NUMBERS else "left", overflow="fold")
     for row in rows:
-        table.add_row(*[Text(str(unwrapped(value)).replace("\n", " ")) for value in row])
-    Console(width=None if sys.stdout.isatty() else 1000, highlight=False).print(table)
+        table.add_row(*[Text(harmless(str(unwrapped(value)).replace("\n", " "))) for value in row])
+    console = Console(width=None if sys.stdout.isatty() else 1000, highlight=False)
+    with console.capture() as lines:  # rich would end the process itself when the reader of a pipe is gone
+        console.print(table)
+    print(lines.get(), end="")
+
+
+def harmless(text: str) -> str:
+    """Text that anybody may have pushed, without what steers a terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
 NUMBERS = ("waiting", "delayed", "claimed", "expired", "dead", "attempts", "rev", "attempt", "wall_s", "cpu_s", "peak_kib", "runs")

@@ -10,11 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from runner.cli.common import AnyQueue, Json, QueueName, age, examples, opened_producer
-from runner.cli.output import say_json, say_table
+from runner.cli.output import harmless, say_json, say_table
 from runner.errors import RefusedError, TaskUnknownError
 
 PREVIEW = 2000
-NO_TIMES = ("holder", "kind", "detail", "exit_code")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -128,4 +127,4 @@ def _tell_attempts(attempts: list[dict[str, Any]]) -> None:
         )
     for one in attempts[-1:]:
         if one.get("tail"):
-            print(f"\nLast output of attempt {one.get('attempt', '?')}:\n{one['tail']}")
+            print(f"\nLast output of attempt {one.get('attempt', '?')}:\n{harmless(str(one['tail']))}")
