@@ -188,7 +188,9 @@ def _reaped(reply: Any) -> Reaped:
 
 
 def _taken_over(row: bytes) -> Claim:
-    priority, first_ms, counts, wish, started_ms, holder, token, task_id = text(row).split(" ", 7)
+    size, lines = row.split(b" ", 1)
+    started_ms, holder, _, task_id = text(lines[: int(size)]).split(" ", 3)
+    _, priority, _, first_ms, counts, _, wish, token, _ = text(lines[int(size) :]).split(" ", 8)
     return Claim(
         id=task_id,
         token=token,

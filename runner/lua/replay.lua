@@ -26,12 +26,17 @@ local function column(name)
   return values
 end
 
+-- Its record: waiting, with nothing counted but its replays. Written out, not by `line`: this is the price per letter.
 local function revived(f)
-  local r = fresh(declared(f.priority), '-', f.first_ms)
-  local replays = tonumber(match(f.counters, '^%d+,%d+,%d+,%d+,%d+,(%d+)'))
-  r.counters, r.life, r.key = '0,0,0,0,0,' .. (replays + 1) .. ',0', f.life, f.key
-  if r.key ~= '' and call('HSETNX', BUSINESS, r.key, f.id) == 0 then r.key = '' end
-  return r
+  local priority, entry = declared(f.priority), '-'
+  if STREAM then entry = call('XADD', WATCHED[priority], '*', 'id', f.id, 'body', f.body) else
+    call('HSET', BODIES, f.id, f.body)
+    call('LPUSH', WATCHED[priority], 'ref:' .. f.id)
+  end
+  local key = f.key
+  if key ~= '' and call('HSETNX', BUSINESS, key, f.id) == 0 then key = '' end
+  local replays = match(f.counters, '^%d+,%d+,%d+,%d+,%d+,(%d+)') + 1
+  return 'waiting ' .. priority .. ' ' .. entry .. ' ' .. f.first_ms .. ' 0,0,0,0,0,' .. replays .. ',0 ' .. f.life .. ' - - - ' .. key
 end
 
 -- Read in one call and written in one call each, the letters leave last.
@@ -40,12 +45,10 @@ local alive, buried = call('HMGET', TASKS, unpack(ids)), call('HMGET', BURIED, u
 local records, lives, entries, gone, reasons = {}, {}, {}, {}, {}
 for i, f in ipairs(letters) do
   if not alive[i] then
-    local r = revived(f)
-    add_waiting(f.id, r, f.body)
-    records[#records + 1] = f.id; records[#records + 1] = line(r)
+    records[#records + 1] = f.id; records[#records + 1] = revived(f)
     lives[#lives + 1] = f.id; lives[#lives + 1] = with_attempt(f.attempts, ATTEMPT)
     entries[#entries + 1] = f.entry
-    if match(buried[i] or '', '^(%S+)') == f.entry then gone[#gone + 1] = f.id end
+    if string.find(buried[i] or '', f.entry .. ' ', 1, true) == 1 then gone[#gone + 1] = f.id end
     reasons[f.reason] = (reasons[f.reason] or 0) + 1
   end
 end

@@ -24,8 +24,15 @@ def told(found: Claim | Empty) -> str:
 
 
 def reaped(queue: Queue, limit: int = 200, stem: str = "stem") -> list[str]:
-    """Each row that the script answers."""
-    return [str(row, "utf-8") for row in queue.run("reap", stem, limit, 15_000)[1:]]
+    """Each row that the script answers: priority, first submit, counters, wish, start, holder, token, id."""
+    return [_reaped_row(str(row, "utf-8")) for row in queue.run("reap", stem, limit, 15_000)[1:]]
+
+
+def _reaped_row(row: str) -> str:
+    size, lines = row.split(" ", 1)
+    started, holder, _, name = lines[: int(size)].split(" ", 3)
+    _, priority, _, first, counters, _, wish, token, _ = lines[int(size) :].split(" ", 8)
+    return f"{priority} {first} {counters} {wish} {started} {holder} {token} {name}"
 
 
 def looked(queue: Queue, name: str = "a") -> dict[str, object]:
