@@ -14,6 +14,8 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, TypeVar
 
 from runner.queue import NAME
+from runner.url import DEFAULT as DEFAULT_URL
+from runner.url import with_login
 
 Settings = TypeVar("Settings", bound="CommonSettings")
 
@@ -38,11 +40,15 @@ class CommonSettings:
 
     redis_url: str = setting(
         "Where Redis is, see docs/operations.md; a password in it is never printed.",
-        "redis://localhost:6379/0",
+        DEFAULT_URL,
         allowed="redis://, rediss://, unix://, redis+sentinel:// or redis+cluster:// and an address",
         pattern=_URL,
         secret=True,
     )
+    redis_username: str = setting("The user, where the URL names none.", "", allowed="a name")
+    redis_password: str = setting("The password, where the URL has none; never printed.", "", allowed="any text", secret=True)
+    redis_sentinel_username: str = setting("The user that the sentinels ask for.", "", allowed="a name")
+    redis_sentinel_password: str = setting("The password that the sentinels ask for; never printed.", "", allowed="any text", secret=True)
     prefix: str = setting(
         "Put before every queue's name with a colon, so that releases and stages share one Redis unseen by each other.",
         "",
@@ -53,6 +59,12 @@ class CommonSettings:
     log_level: str = setting(
         "The least important line that is written.", "info", allowed="debug, info, warning, error", pattern="debug|info|warning|error"
     )
+
+    def __post_init__(self) -> None:
+        """From here on the URL says all about how to get in."""
+        login = (self.redis_username, self.redis_password, self.redis_sentinel_username, self.redis_sentinel_password)
+        if any(login):
+            object.__setattr__(self, "redis_url", with_login(self.redis_url, *login))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +92,7 @@ class WorkerSettings(CommonSettings):
     settle_s: float = seconds("How long to try to record the outcome of a finished task while Redis fails.", 300.0, 0, 86400)
     start_s: float = seconds("How long the child may take to import the handlers and report ready.", 60.0, 1, 3600)
     pod: str = setting("The pod's name, recorded with each attempt.", "", allowed="a name", falls_back="HOSTNAME")
+    pod_uid: str = setting("The pod's uid, by which Kubernetes tells it from another of its name.", "", allowed="a uid")
     node: str = setting("The node's name, recorded with each attempt.", "", allowed="a name")
 
 
@@ -89,6 +102,9 @@ class ControllerSettings(CommonSettings):
 
     for_s: float = seconds("How long to make passes; 0 is one pass.", 0.0, 0, 86400, env="CONTROL_FOR_S")
     every_s: float = seconds("From the start of one pass to the start of the next.", 5.0, 0.1, 3600, env="CONTROL_EVERY_S")
+    queues_file: str = setting(
+        "A file with the declarations of queues, which each pass makes true.", "", allowed="a path", env="CONTROL_QUEUES_FILE"
+    )
 
 
 def variable(one: Field[Any]) -> str:

@@ -30,7 +30,7 @@ class Errand:
 
     def __init__(self, settings: WorkerSettings, child: Supervisor) -> None:
         self.settings, self.child = settings, child
-        self.holder = "/".join("_".join(part.split()) for part in (settings.pod, settings.node) if part) or "-"
+        self.holder = "/".join("_".join(part.split()) for part in (settings.pod, settings.pod_uid, settings.node) if part) or "-"
 
     def run(self) -> int:
         """The child is ready, a task is found, it runs, its outcome is recorded; the exit code."""

@@ -1,4 +1,4 @@
-"""Commands about queues: queue declare, queue ls, status. Called by cli."""
+"""Commands about queues: queue declare, queue apply, queue ls, status. Called by cli."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def add_to(app: typer.Typer) -> None:
             "runner queue declare emails --mode stream", "runner queue declare images --mode list --priorities urgent,bulk --timeout-s 120"
         )
     )(declare)
+    queue.command("apply", epilog=examples("runner queue apply queues.json"))(apply)
     queue.command("ls", epilog=examples("runner queue ls", "runner queue ls --json | jq '.[].name'"))(ls)
     app.add_typer(queue, name="queue")
     app.command(epilog=examples("runner status", "runner status --queue emails --json"))(status)
@@ -69,6 +70,17 @@ def declare(name: str, as_json: bool = False, **given: Any) -> None:
     with opened_broker() as broker:
         made = broker.declare(declaration).declaration
     say_json(asdict(made)) if as_json else print(f"{made.name}: {made.mode}, priorities {', '.join(made.priorities)}, rev {made.rev}")
+
+
+def apply(file: Annotated[str, typer.Argument(help="JSON: a map from names to what differs from the defaults.")]) -> None:
+    """Declare the queues of a file; one that is declared so already is left alone."""
+    from runner import declare as declarations
+
+    wanted = declarations.read(file)
+    with opened_broker() as broker:
+        known = broker.names()
+        for one in wanted:
+            print(f"{one.name}: {'declared' if declarations.make_true(broker, one, known) else 'declared already'}")
 
 
 def _sign(command: Any) -> None:

@@ -12,14 +12,16 @@ from __future__ import annotations
 import os
 import socket
 import time
+from collections.abc import Collection
 
-from runner import __version__, logs
+from runner import __version__, declare, logs
 from runner.broker import Broker
 from runner.config import ControllerSettings, load
 from runner.connect import FAILURES, connect, explain
 from runner.controller.queue_pass import Cluster, QueuePass
 from runner.controller.stop import Stop
 from runner.errors import ConfigError, RunnerError, UnavailableError
+from runner.queue import Declaration
 
 UNAVAILABLE = 3
 
@@ -44,12 +46,33 @@ class Controller:
 
     def one_pass(self) -> bool:
         """Every declared queue once; recorded, so that somebody can tell when no controller runs."""
-        began_s, now_ms, names = time.monotonic(), self.broker.now_ms(), self.broker.names()
-        failed = [name for name in names if not self.stop.asked and not self._passed(name, now_ms)]
+        began_s, now_ms = time.monotonic(), self.broker.now_ms()
+        failed = self._declare()
+        names = self.broker.names()
+        failed += [name for name in names if not self.stop.asked and not self._passed(name, now_ms)]
         facts: dict[str, str | int] = {"at_ms": now_ms, "took_ms": int((time.monotonic() - began_s) * 1000)}
         facts |= {"host": f"{socket.gethostname()}/{os.getpid()}", "queues": len(names), "failed": ",".join(failed), "version": __version__}
         self.broker.note_pass(facts)
         return not failed
+
+    def _declare(self) -> list[str]:
+        """Make the queues of the file true, each by itself; what could not be."""
+        try:
+            wanted = declare.read(self.settings.queues_file) if self.settings.queues_file else []
+        except ConfigError as error:
+            logs.event("queues file left out", "error", error=str(error))
+            return [self.settings.queues_file]
+        known = self.broker.names() if wanted else []
+        return [one.name for one in wanted if not self._declared(one, known)]
+
+    def _declared(self, one: Declaration, known: Collection[str]) -> bool:
+        try:
+            if declare.make_true(self.broker, one, known):
+                logs.event("declared", queue=one.name)
+            return True
+        except ConfigError as error:
+            logs.event("not declared", "error", queue=one.name, error=str(error))
+            return False
 
     def _passed(self, name: str, now_ms: int) -> bool:
         try:

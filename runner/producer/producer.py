@@ -18,19 +18,19 @@ from runner.producer.chunks import Item, Submitted, Tally, chunks
 from runner.producer.prepare import new_id, now_ms, prepared
 from runner.producer.waiting import Waiter
 from runner.task import Receipt
-
-DEFAULT_URL = "redis://localhost:6379/0"
+from runner.url import from_environment
 
 
 class Producer:
     """Submits to the queues of one Redis. Threads may share it; close it, or use it in a `with`.
 
-    `url` is RUNNER_REDIS_URL where it is empty, `retry_s` how long Redis may fail at each call before UnavailableError is raised.
+    `url` is RUNNER_REDIS_URL, with the login beside it, where it is empty; `retry_s` is how long Redis may fail at each call before
+    UnavailableError is raised.
     Every method raises UndeclaredQueueError for a queue that nobody declared.
     """
 
     def __init__(self, url: str = "", prefix: str = "", *, retry_s: float = 15.0) -> None:
-        self._url = url or os.environ.get("RUNNER_REDIS_URL", "") or DEFAULT_URL
+        self._url = url or from_environment(os.environ)
         self._prefix = prefix
         self._lanes: dict[str, Lane] = {}
         with self._explained():
