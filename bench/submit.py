@@ -1,17 +1,15 @@
-"""Submit beside raw redis-py and rq, one by one and in bulk, the same bytes, in turns. Called by `python -m bench.submit`."""
+"""Submit one by one and in bulk, beside raw redis-py with the same bytes, rq and dramatiq. Called by __main__."""
 
 from __future__ import annotations
 
-import gc
-import statistics
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
-import redis
 from rq import Queue as RqQueue
 
+from bench.actors import actor
+from bench.figures import Figure, Section
+from bench.rounds import Effort, in_turns, seconds_of
+from bench.server import Stand
 from runner import wire
 from runner.broker import Broker
 from runner.producer import Producer
@@ -23,17 +21,19 @@ ID = "01JDXJ8M2Q4N6P8R0S2T4V6X8Z"
 BODY = wire.write(TYPE, PAYLOAD, task_id=ID, created_ms=1_764_500_000_000)
 CHUNK = 200
 BARE = "for i = 1, #ARGV, 2 do redis.call('XADD', KEYS[1], '*', 'id', ARGV[i], 'body', ARGV[i + 1]) end"
+NOTHING = "bench.tasks.nothing"
+OURS = {"stream": "runner, stream", "list": "runner, list"}
 
 Step = Callable[[int], object]
 """Does a number of tasks."""
 
 
-def raw_one_by_one(client: redis.Redis) -> Step:
+def raw_one_by_one(stand: Stand) -> Step:
     """XADD, a call each, of the id and the bytes that `submit` sends."""
 
     def run(tasks: int) -> None:
         for _ in range(tasks):
-            client.xadd("raw", {"id": ID, "body": BODY})
+            stand.client.xadd("raw", {"id": ID, "body": BODY})
 
     return run
 
@@ -48,9 +48,31 @@ def ours_one_by_one(producer: Producer, queue: str) -> Step:
     return run
 
 
-def raw_bulk(client: redis.Redis) -> Step:
+def rq_one_by_one(stand: Stand) -> Step:
+    """rq's `enqueue`."""
+    queue = RqQueue("rq", connection=stand.client)
+
+    def run(tasks: int) -> None:
+        for _ in range(tasks):
+            queue.enqueue(NOTHING, PAYLOAD)
+
+    return run
+
+
+def dramatiq_one_by_one(stand: Stand) -> Step:
+    """dramatiq's `send`."""
+    nothing = actor(stand.url)
+
+    def run(tasks: int) -> None:
+        for _ in range(tasks):
+            nothing.send(PAYLOAD)
+
+    return run
+
+
+def raw_bulk(stand: Stand) -> Step:
     """One script that only loops XADD, 200 a call, with the bytes ready."""
-    script = client.register_script(BARE)
+    script = stand.client.register_script(BARE)
 
     def run(tasks: int) -> None:
         for at in range(0, tasks, CHUNK):
@@ -64,79 +86,57 @@ def ours_bulk(producer: Producer, queue: str) -> Step:
     return lambda tasks: producer.submit_many(((TYPE, PAYLOAD) for _ in range(tasks)), queue=queue)
 
 
-def rq_one_by_one(client: redis.Redis) -> Step:
-    """rq's `enqueue`."""
-    queue = RqQueue("rq", connection=client)
-
-    def run(tasks: int) -> None:
-        for _ in range(tasks):
-            queue.enqueue("bench.tasks.nothing", PAYLOAD)
-
-    return run
-
-
-def rq_bulk(client: redis.Redis) -> Step:
+def rq_bulk(stand: Stand) -> Step:
     """rq's `enqueue_many`."""
-    queue = RqQueue("rq", connection=client)
+    queue = RqQueue("rq", connection=stand.client)
 
     def run(tasks: int) -> None:
-        queue.enqueue_many([RqQueue.prepare_data("bench.tasks.nothing", (PAYLOAD,)) for _ in range(tasks)])
+        queue.enqueue_many([RqQueue.prepare_data(NOTHING, (PAYLOAD,)) for _ in range(tasks)])
 
     return run
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
+def _rates(stand: Stand, effort: Effort, steps: dict[str, tuple[Step, int]]) -> list[Figure]:
+    def timed(step: Step, tasks: int) -> Callable[[], float]:
+        return lambda: tasks / seconds_of(lambda: step(tasks))
+
+    def emptied() -> None:
+        stand.empty()
+        _declare(stand)
+
+    emptied()
+    found = in_turns(effort, {name: timed(step, effort.scaled(tasks)) for name, (step, tasks) in steps.items()}, emptied)
+    return [Figure(name, "tasks/s", values) for name, values in found.items()]
 
 
-def rates(client: redis.Redis, steps: dict[str, tuple[Step, int]], rounds: int) -> dict[str, list[float]]:
-    """Tasks a second of each step in each round; the steps take turns, so that a slow moment of the machine meets all."""
-    found: dict[str, list[float]] = {name: [] for name in steps}
-    for number in range(rounds + 1):
-        for name, (step, tasks) in steps.items():
-            with _quiet():
-                started = time.perf_counter()
-                step(tasks)
-                took_s = time.perf_counter() - started
-            if number:  # the first round warms up
-                found[name].append(tasks / took_s)
-        for key in client.scan_iter(count=1000):
-            if not key.endswith(b":queue"):
-                client.unlink(key)
-    return found
+def _declare(stand: Stand) -> None:
+    for mode in OURS:
+        Broker(stand.client).declare(Declaration(mode, mode=mode))
 
 
-def ratio(found: dict[str, list[float]], of: str, to: str) -> float:
-    """The median over the rounds of one rate divided by another of the same round."""
-    return statistics.median(a / b for a, b in zip(found[of], found[to], strict=True))
+def one(stand: Stand, effort: Effort) -> Section:
+    """A call for each task."""
+    section = Section("one", "Submit one by one", beside=("raw XADD", "rq"))
+    with Producer(stand.url) as producer:
+        steps = {name: (ours_one_by_one(producer, mode), 1000) for mode, name in OURS.items()}
+        steps |= {"raw XADD": (raw_one_by_one(stand), 1000)}
+        steps |= {"rq": (rq_one_by_one(stand), 300), "dramatiq": (dramatiq_one_by_one(stand), 500)}
+        section.figures = _rates(stand, effort, steps)
+    for name in OURS.values():
+        section.wants(f"{name}, over raw XADD", section.ratio_of(name, "raw XADD"), at_least=0.8)
+    section.notes.append(f"raw XADD: redis-py, the same id and {len(BODY)} bytes ready; the others begin with the payload as a dict")
+    return section
 
 
-def measure(url: str, rounds: int = 9, size: int = 1) -> dict[str, dict[str, list[float]]]:
-    """All rates: `one` and `bulk`, each by step. `size` multiplies the tasks of a round."""
-    client = redis.Redis.from_url(url)
-    for mode in ("stream", "list"):
-        Broker(client).declare(Declaration(mode, mode=mode))
-    with Producer(url) as producer:
-        one = {"raw": (raw_one_by_one(client), 1000 * size), "rq": (rq_one_by_one(client), 200 * size)}
-        one |= {mode: (ours_one_by_one(producer, mode), 1000 * size) for mode in ("stream", "list")}
-        bulk = {"raw": (raw_bulk(client), 20_000 * size), "rq": (rq_bulk(client), 2000 * size)}
-        bulk |= {mode: (ours_bulk(producer, mode), 20_000 * size) for mode in ("stream", "list")}
-        return {"one": rates(client, one, rounds), "bulk": rates(client, bulk, rounds)}
-
-
-def main() -> None:
-    """Print rates and ratios. The argument is a Redis that may be emptied."""
-    for kind, found in measure(sys.argv[1]).items():
-        for name, values in found.items():
-            beside = ", ".join(f"{ratio(found, name, other):.2f} of {other}" for other in ("raw", "rq"))
-            print(f"{kind:5} {name:7} {statistics.median(values):10,.0f} /s   {beside}")
-
-
-if __name__ == "__main__":
-    main()
+def bulk(stand: Stand, effort: Effort) -> Section:
+    """As many as there are in one call."""
+    section = Section("bulk", "Submit in bulk", beside=("bare script", "rq"))
+    with Producer(stand.url) as producer:
+        steps = {name: (ours_bulk(producer, mode), 20_000) for mode, name in OURS.items()}
+        steps |= {"bare script": (raw_bulk(stand), 20_000), "rq": (rq_bulk(stand), 2000)}
+        section.figures = _rates(stand, effort, steps)
+    for name in OURS.values():
+        section.wants(f"{name}, over the bare script", section.ratio_of(name, "bare script"), at_least=0.5)
+        section.wants(f"{name}, over rq", section.ratio_of(name, "rq"), at_least=5)
+    section.notes.append(f"bare script: XADD in a loop, {CHUNK} a call, the same {len(BODY)} bytes ready. dramatiq has no bulk submit")
+    return section
