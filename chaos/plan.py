@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 LEASE_S = 1.5
 ALWAYS = 1_000
-OPERATIONS = {"list": ("flush scripts",), "stream": ("flush scripts", "destroy group", "delete consumer", "foreign reader")}
+OPERATIONS = {
+    "list": ("flush scripts", "cut connections", "fill memory"),
+    "stream": ("flush scripts", "cut connections", "fill memory", "destroy group", "delete consumer", "foreign reader"),
+}
 PRIORITIES = ("high", "normal", "low")
 TYPE = "chaos.work"
 
@@ -140,7 +143,8 @@ def events(count: int, seed: int, mode: str) -> list[Event]:
     made += [Event(_when(dice, count), "freeze redis", dice.uniform(0, 0.3), down_s) for down_s in freezes]
     made += [Event(_when(dice, count), "kill controller", dice.uniform(0, 0.3), index=number % 2) for number in range(max(4, count // 40))]
     for what in OPERATIONS[mode]:
-        made += [Event(_when(dice, count), what, dice.uniform(0, 0.3), index=number) for number in range(max(3, count // 200))]
+        times = max(3, count // 50 if what == "cut connections" else count // 200)
+        made += [Event(_when(dice, count), what, dice.uniform(0, 0.3), dice.uniform(0.1, 1), number) for number in range(times)]
     return sorted(made, key=lambda event: (event.before, event.what))
 
 

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from redis.exceptions import ResponseError
@@ -76,11 +77,17 @@ class Strikes:
         else:
             with suppress(*FAILURES, ResponseError):  # no such group or consumer now: nothing to destroy
                 self._operate(event.what, self.keys[event.index % len(self.keys)])
+            if event.what == "fill memory":
+                self._due.append((now_s + event.down_s, replace(event, what="free memory")))
 
     def _operate(self, what: str, key: str) -> None:
         """What an operator or a foreign program does to the group behind our back."""
         if what == "flush scripts":
             self.client.script_flush()
+        elif what == "cut connections":
+            self.client.client_kill_filter(_type="normal", skipme=True)
+        elif what in ("fill memory", "free memory"):
+            self.client.config_set("maxmemory", int(what == "fill memory"))
         elif what == "destroy group":
             self.client.xgroup_destroy(key, "runner")
         elif what == "delete consumer":

@@ -9,11 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import redis
+
 from chaos.ledger import Ledger
 from chaos.plan import TYPE, Planned
 from runner import Producer, wire
 from runner.broker import Queue
 from runner.connect import connect
+from runner.errors import OutOfMemoryError
 from runner.task import Receipt
 
 BACKLOG = 40
@@ -57,7 +60,7 @@ class Submitter:
             while self.backlog > BACKLOG and not self.stopping:
                 time.sleep(0.01)
             chunk = self._chunk(at)
-            self._send(producer, chunk)
+            _insisting(lambda chunk=chunk: self._send(producer, chunk))  # type: ignore[misc]
             for task in chunk:
                 later += [(task.n + LATER * (turn + 1), self._repeat(producer, task)) for turn in range(task.repeats)]
                 later += [(task.n + LATER * (task.n % 2), self._cancel(producer, task))] if task.cancelled else []
@@ -66,7 +69,7 @@ class Submitter:
             self.sent = at
             for entry in [entry for entry in later if entry[0] <= at or not chunk]:
                 later.remove(entry)
-                entry[1]()
+                _insisting(entry[1])
 
     def _chunk(self, at: int) -> list[Planned]:
         """One task, or a row of plain ones for a bulk submit."""
@@ -118,6 +121,15 @@ class Submitter:
 
     def _cancel(self, producer: Producer, task: Planned) -> Callable[[], None]:
         return lambda: self.ledger.write(task.n, "cancel", producer.cancel(task.id, queue=self.queue.name))
+
+
+def _insisting(send: Callable[[], None]) -> None:
+    """Repeat what was refused because Redis is full; a refusal wrote nothing."""
+    while True:
+        try:
+            return send()
+        except (OutOfMemoryError, redis.exceptions.OutOfMemoryError):
+            time.sleep(0.1)
 
 
 def _payload(task: Planned) -> dict[str, Any]:
