@@ -12,16 +12,17 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from inspect import signature
-from typing import Any
+from typing import Any, NamedTuple
 
 import redis
 from redis.exceptions import RedisError, ResponseError
 
 from runner import scripts
-from runner.broker.base import raw
+from runner.broker.base import head, raw
 from runner.broker.queue import Queue
 from runner.errors import BrokerError, RunnerError
 from runner.explain import FAILURES
+from runner.keys import Keys
 from runner.queue import Declaration
 from runner.task import Submission
 
@@ -50,6 +51,22 @@ def packed_plain(s: Submission) -> bytes:
     return b"$%d\r\n%b\r\n$%d\r\n%b\r\n" % (len(task_id), task_id, len(s.body), s.body)
 
 
+class _Parts(NamedTuple):
+    """What every submit to a queue has in common. One value, so that threads never mix two declarations."""
+
+    declaration: Declaration
+    head: bytes
+    words: int
+    priorities: list[bytes]
+
+    @classmethod
+    def of(cls, queue: Queue) -> _Parts:
+        declaration = queue.declaration
+        keys = Keys(queue.prefix, declaration).all
+        words = ("EVALSHA", scripts.load("submit").sha, len(keys), *keys, *head(declaration))
+        return cls(declaration, packed(words), len(words), [packed(pair) for pair in enumerate(declaration.priorities, 1)])
+
+
 def _answer(connection: Any, command: list[bytes]) -> Any:
     try:
         connection.send_packed_command(command)
@@ -69,10 +86,7 @@ class Lane:
         self._kept: Any = None
         self._pid = 0
         """Of the process that `_kept` belongs to; a forked one takes its own."""
-        self._declaration: Declaration | None = None
-        self._head = b""
-        self._words = 0
-        self._priorities: list[bytes] = []
+        self._parts: _Parts | None = None
 
     def submit(self, chunk: list[Submission]) -> Any:
         """Take in one chunk; the answer of lua/submit.lua, for `queue.receipts`."""
@@ -127,21 +141,15 @@ class Lane:
             stream.close()
 
     def _command(self, chunk: list[Submission]) -> list[bytes]:
-        if self._declaration is not self.queue.declaration:
-            self._prepare()
+        declared, parts = self.queue.declaration, self._parts
+        if parts is None or parts.declaration is not declared:
+            parts = self._parts = _Parts.of(self.queue)
         number = self.queue.plain(chunk)
         if not number:
             args = self.queue.submit_args(chunk)
-            return [b"*%d\r\n" % (self._words + len(args)) + self._head + packed(args)]
-        start = b"*%d\r\n%b%b" % (self._words + 2 + 2 * len(chunk), self._head, self._priorities[number - 1])
+            return [b"*%d\r\n%b%b" % (parts.words + len(args), parts.head, packed(args))]
+        start = b"*%d\r\n%b%b" % (parts.words + 2 + 2 * len(chunk), parts.head, parts.priorities[number - 1])
         return [b"".join((start, *map(packed_plain, chunk)))]
-
-    def _prepare(self) -> None:
-        keys = self.queue.keys.all
-        words = ("EVALSHA", scripts.load("submit").sha, len(keys), *keys, *self.queue.head)
-        self._head, self._words = packed(words), len(words)
-        self._priorities = [packed((number, name)) for number, name in enumerate(self.queue.declaration.priorities, 1)]
-        self._declaration = self.queue.declaration
 
     def _surely(self, chunk: list[Submission]) -> Any:
         checked = [s if s.checked else s._replace(checked=True) for s in chunk]

@@ -126,13 +126,13 @@ def prepared_item(declared: Declaration, item: NewTask | Mapping[str, Any] | tup
     Raises RefusedError, UnencodableError, each with the item's number in a note.
     """
     try:
+        if isinstance(item, tuple) and len(item) == 2:
+            return prepared(declared, *item)
         if isinstance(item, NewTask):
             return prepared(declared, *[getattr(item, name) for name in _NAMES])
         if isinstance(item, Mapping):
             _check_names(item)
             return prepared(declared, **item)
-        if isinstance(item, tuple) and len(item) == 2:
-            return prepared(declared, *item)
         raise RefusedError(f"{shown(item)} is no task: give a NewTask, a dict with `type`, or a tuple (type, payload)")
     except RefusedError as error:
         error.add_note(f"This was item {number}, counted from 0; the items before it may be in.")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
@@ -45,20 +47,32 @@ def test_new_ids_are_ulids_of_this_moment_and_all_different() -> None:
     assert {ULID.from_str(one).milliseconds for one in ids} == {1_764_500_000_000, 1_764_500_000_001}
 
 
-def test_a_forked_process_makes_other_ids() -> None:
-    new_id(1)
-    reader, writer = os.pipe()
+def test_a_forked_process_makes_other_ids_on_a_connection_of_its_own(queue: Queue, url: str) -> None:
+    forking = """if True:
+        import os
+        from runner.producer import Producer
+        producer = Producer()
+        made = [producer.submit("a", queue="emails").id]
+        child = os.fork()
+        made += [producer.submit("a", queue="emails").id for _ in range(100)]
+        print("".join(f"{one}\\n" for one in made), end="", flush=True)
+        if child:
+            os.waitpid(child, 0)
+        else:
+            os._exit(0)
+    """
+    env = {**os.environ, "RUNNER_REDIS_URL": url}
+    done = subprocess.run([sys.executable, "-c", forking], env=env, capture_output=True, text=True, check=True, timeout=60)
 
-    if os.fork() == 0:
-        os.write(writer, new_id(1).encode())
-        os._exit(0)
-    os.wait()
+    assert len(set(done.stdout.split())) == queue.measure().waiting == 201
 
-    theirs = os.read(reader, 100).decode()
-    os.close(reader)
-    os.close(writer)
-    assert theirs[:10] == new_id(1)[:10]
-    assert theirs[:24] != new_id(1)[:24]
+
+def test_a_closed_producer_opens_again(queue: Queue, producer: Producer) -> None:
+    producer.submit("a", queue="emails")
+    producer.close()
+
+    assert producer.submit("a", queue="emails").created
+    assert queue.measure().waiting == 2
 
 
 def test_priority_delay_and_expiry_are_kept(queue: Queue, producer: Producer) -> None:
