@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import compileall
 import os
 import subprocess
 import sys
@@ -101,16 +100,9 @@ def rqs(stand: Stand) -> Contender:
     return Contender(command, {}, lambda kind: queue.enqueue(f"bench.tasks.{kind}", {"n": 1}).id, result)
 
 
-def compiled() -> None:
-    """Compile everything that a worker may import, as an image does; without it a start costs three times as much."""
-    for folder in (Path(sysconfig.get_path("purelib")), ROOT / "runner", ROOT / "bench"):
-        compileall.compile_dir(folder, quiet=2, workers=1)
-
-
 def worker(stand: Stand, effort: Effort) -> Section:
     """CPU, wall time and memory."""
     section = Section("worker", "A worker for one no-op task", beside=(RQ, FLOOR))
-    compiled()
     stand.empty()
     for mode in OURS:
         Broker(stand.client).declare(Declaration(mode, mode=mode))
@@ -120,7 +112,7 @@ def worker(stand: Stand, effort: Effort) -> Section:
     for name in OURS.values():
         section.wants(f"{name}, CPU over rq's", section.ratio_of(name, RQ, CPU), at_most=1.15)
     section.notes.append("CPU: user and system, of the process and its child. Memory: Pss of both while the task runs")
-    section.notes.append(f"{FLOOR}: interpreter, redis-py, a fork, three round trips; bytecode compiled for all")
+    section.notes.append(f"{FLOOR}: interpreter, redis-py, a fork, three round trips; the round that warms up has compiled the bytecode of all")
     return section
 
 
