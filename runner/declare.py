@@ -45,7 +45,7 @@ def _declaration(name: str, values: Any) -> Declaration:
 def _valued(name: str, field: str, value: Any) -> Any:
     kind = KINDS[field]
     good = (float, int) if kind is float else (list,) if kind is tuple else (kind,)
-    if isinstance(value, bool) or not isinstance(value, good):
+    if type(value) not in good:
         raise ConfigError(f"queue {name!r}: {field} is {value!r}, allowed is {'a list' if kind is tuple else kind.__name__}")
     return tuple(str(part) for part in value) if kind is tuple else kind(value)
 
