@@ -100,11 +100,11 @@ class Dead(Base):
         return int(self.run("purge", "trimmed", "*", self.declaration.dead_max, oldest_ms, PAGE)[1])
 
 
-def _heading(row: list[bytes]) -> Heading:
-    entry = text(row[0])
+def _heading(row: bytes) -> Heading:
+    entry, *rest = text(row).split(" ", 4)
     try:
-        _, task_id, reason, counts, first_ms = row
-        return Heading(entry, True, text(task_id), text(reason), counters(counts), int(first_ms))
+        reason, counts, first_ms, task_id = rest
+        return Heading(entry, True, task_id, reason, counters(counts), int(first_ms))
     except (ValueError, TypeError):  # fields are missing, or are no numbers
         return Heading(entry)
 
