@@ -399,3 +399,17 @@ def test_many_large_bodies_are_buried_in_calls_of_about_a_mebibyte(client: redis
     assert client.info("commandstats")["cmdstat_evalsha"]["calls"] >= 4
     push(queue, b"{}")
     Keyspace(queue).check()
+
+
+def test_a_dead_letter_that_an_operator_trimmed_away_leaves_nothing_that_contradicts_the_next_life(
+    queue: Queue, client: redis.Redis
+) -> None:
+    dead(queue, "a")
+    client.xtrim(queue.keys.part("dead"), maxlen=0)
+
+    assert submit(queue, "a").created
+    claim(queue, "t2")
+
+    assert Keyspace(queue).buried == {}
+    assert queue.complete("a", "t2", b"", b"") == "ok"
+    assert queue.cancel("a") == "done"
