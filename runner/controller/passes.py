@@ -16,6 +16,7 @@ from collections.abc import Collection
 
 from runner import __version__, declare, logs
 from runner.broker import Broker
+from runner.broker.hazards import hazards
 from runner.config import ControllerSettings, load
 from runner.connect import FAILURES, connect, explain
 from runner.controller.queue_pass import Cluster, QueuePass
@@ -107,6 +108,8 @@ def _controlled(settings: ControllerSettings, cluster: Cluster | None) -> bool:
     stop.listen()
     try:
         client = connect(settings.redis_url, retry_s=settings.connect_s, client_name="runner-controller")
+        for said in hazards(client):
+            logs.event("tasks can be lost", "warning", why=said)
         return Controller(Broker(client, settings.prefix), settings, stop, cluster).run()
     except FAILURES as error:
         raise explain(error, settings.redis_url) from error
