@@ -110,3 +110,15 @@ def test_declaring_at_the_same_moment_ends_with_one_whole_declaration(url: str, 
     found = Broker(client).open("emails").declaration
     assert found.rev == 20
     assert found.max_retries == found.max_releases
+
+
+def test_an_id_is_found_although_its_queue_was_declared_again_meanwhile(client: redis.Redis, mode: str) -> None:
+    broker = Broker(client)
+    queues = [broker.declare(Declaration(name, mode=mode)) for name in ("emails", "images")]
+    submit(queues[1], "a")
+    declared(client, mode, max_retries=9)
+
+    found = broker.find("a", queues)
+
+    assert found is not None
+    assert (found[0].name, found[1].state) == ("images", "waiting")
