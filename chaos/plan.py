@@ -52,6 +52,8 @@ class Fate:
     hold_s: float = 0.0
     plain: bool = False
     """A fresh interpreter, `python -m runner.worker`, and no fork."""
+    program: bool = False
+    """Its tasks are run by a program (RUNNER_EXEC), not by Python handlers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ def fate(seed: int, mode: str, number: int) -> Fate:
     after_s = dice.uniform(0, 0.15 if from_claim else 0.3)
     # Half of the stopped ones come back just when their claim is somebody else's.
     hold_s = LEASE_S * dice.choice((dice.uniform(1, 1.4), dice.uniform(0.7, 3)))
-    return Fate(how, after_s, from_claim, hold_s, plain=dice.random() < 0.04)
+    return Fate(how, after_s, from_claim, hold_s, plain=dice.random() < 0.04, program=dice.random() < 0.04)
 
 
 def controller_fate(seed: int, mode: str, number: int) -> Fate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ MAX_WORKERS = 4
 MEASURE_EVERY_S = 0.1
 SAY_EVERY_S = 5.0
 STUCK_S = 90.0
+PROGRAM = {"RUNNER_EXEC": f"{sys.executable} -m chaos.program", "RUNNER_HANDLERS": ""}
 CONTROL = {"RUNNER_CONTROL_FOR_S": "3600", "RUNNER_CONTROL_EVERY_S": "0.3"}
 
 
@@ -81,7 +83,7 @@ class Storm:
         self.strikes = Strikes(events, self.server, self.quick.client, keys, lambda index: self.pool.kill(self.slots[index]))
         self.submitter = Submitter(self.server.url, queue, self.plan, self.ledger)
         env = {"RUNNER_REDIS_URL": self.server.url, "RUNNER_QUEUE": "chaos", "RUNNER_HANDLERS": "chaos.handlers", "RUNNER_GRACE_S": "1"}
-        self.pool = Pool(env | {"CHAOS_LEDGER": str(self.ledger.folder)}, self.folder)
+        self.pool = Pool(env | {"CHAOS_LEDGER": str(self.ledger.folder), "TMPDIR": str(self.folder / "ready")}, self.folder)
         thread = self.submitter.start()
         try:
             while self._step():
@@ -153,7 +155,8 @@ class Storm:
         self.strikes.before(number)
         ready = str(self.folder / "ready" / str(number))
         fate = plan.fate(self.seed, self.mode, number)
-        self.pool.start(f"worker {number}", "runner.worker", fate, RUNNER_READY_FILE=ready, RUNNER_POD=f"worker-{number}")
+        env = {"RUNNER_READY_FILE": ready, "RUNNER_POD": f"worker-{number}"} | (PROGRAM if fate.program else {})
+        self.pool.start(f"worker {number}", "runner.worker", fate, **env)
 
     def _keep_controllers(self, now_s: float) -> None:
         for index, name in enumerate(self.slots):
