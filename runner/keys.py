@@ -15,7 +15,9 @@ ORDER = (
     "tasks",  # HASH: id to record (see lua/prelude.lua). Until settled.
     "bodies",  # HASH: id to bytes: delayed in both modes, waiting and claimed in list mode. While there.
     "claims",  # ZSET: id to the claim's expiry in ms, 0 for a released one. While claimed or released.
-    "held",  # HASH: token to start, holder, progress and id, so that a claim can be repeated; `entry:PRIORITY:ENTRY` to id for a bare push held
+    # HASH: token to start, holder, progress and id, so that a claim can be repeated; `entry:PRIORITY:ENTRY` to id for a bare push that
+    # is held under another id than its entry tells. While claimed, and while the entry lives.
+    "held",
     # under another id than its entry tells. While claimed, the second while the entry lives.
     "delayed",  # ZSET: id to due time in ms. Until promoted.
     "expiries",  # ZSET: id to expiry in ms. Until claimed or settled.
