@@ -9,7 +9,7 @@ WORKERS ?= 2
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all chaos chaos-smoke bench lint lock docs-settings clean
+.PHONY: help venv demo test test-all chaos chaos-smoke bench lint lock docs-settings manifests clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ lint: $(VENV)/.test ## ruff, mypy --strict, the layers
 
 docs-settings: $(VENV)/.test ## write docs/settings.md from runner/config.py
 	$(BIN)/python -m runner.config > docs/settings.md
+
+manifests: ## write deploy/keda/*.yaml from the chart (needs helm)
+	sh deploy/render.sh
 
 lock: $(VENV)/.test ## renew requirements/*.lock (the newest versions that pyproject.toml allows)
 	$(BIN)/python -m pip install --quiet uv

@@ -8,7 +8,7 @@ from typing import cast
 
 import typer
 
-from runner.cli import dead, queues, roles, tasks
+from runner.cli import dead, kube, queues, roles, tasks
 from runner.errors import ConfigError, QueueFullError, RefusedError, RunnerError
 
 __all__ = ["main", "run"]
@@ -32,6 +32,7 @@ tasks.add_to(app)
 queues.add_to(app)
 dead.add_to(app)
 roles.add_to(app)
+kube.add_to(app)
 
 
 @app.callback()

@@ -21,6 +21,7 @@ env:
   {{- include "runner.redis.env" (dict "root" .root "role" "controller") | nindent 2 }}
   - {name: RUNNER_LOG_LEVEL, value: {{ .root.Values.controller.logLevel }}}
   - {name: RUNNER_CONTROL_QUEUES_FILE, value: /etc/runner/queues/queues.json}
+  - {name: RUNNER_CONTROL_RELEASE, value: {{ include "runner.fit" (dict "text" .root.Release.Name "max" 63) | quote }}}
   - {name: RUNNER_CONTROL_FOR_S, value: {{ .forSeconds | quote }}}
   - {name: RUNNER_CONTROL_EVERY_S, value: {{ .root.Values.controller.everySeconds | quote }}}
   {{- with .connectSeconds }}

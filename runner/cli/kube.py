@@ -1,0 +1,84 @@
+"""The command that prints a queue's Kubernetes manifests: keda. Called by cli."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+import typer
+
+from runner.cli.common import examples, opened_broker
+from runner.manifest import Options, manifests
+
+PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._/-]*")
+WORDS_OF_YAML = ("true", "false", "yes", "no", "on", "off", "null", "y", "n")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add this command."""
+    shown = examples(
+        "runner keda emails --redis-url redis://redis.data.svc.cluster.local:6379/0 | kubectl apply --server-side -f -",
+        "runner keda emails --redis-url rediss://redis.example.com:6380/0 --secret redis-login --ca-key ca.crt",
+    )
+    app.command(epilog=shown)(keda)
+
+
+def keda(queue: str, **given: Any) -> None:
+    """Print the ScaledJob of a declared queue, and the TriggerAuthentication where a Secret is named. Hosts are as seen from KEDA."""
+    chosen = {name: value for name, value in given.items() if value is not None}
+    with opened_broker() as broker:
+        declaration, prefix = broker.open(queue).declaration, broker.prefix
+    made = manifests(declaration, prefix, Options(**chosen))
+    print("\n---\n".join("\n".join(yaml(one)) for one in made))
+
+
+def _sign(command: Any) -> None:
+    """An option per field of Options."""
+    kind = inspect.Parameter.KEYWORD_ONLY
+    signs = [inspect.Parameter("queue", kind, annotation=str)]
+    hints: dict[str, Any] = {"queue": str}
+    for field in fields(Options):
+        hints[field.name] = type(field.default) | None
+        signs.append(
+            inspect.Parameter(field.name, kind, annotation=hints[field.name], default=typer.Option(None, help=_meaning(field.default)))
+        )
+    command.__signature__, command.__annotations__ = inspect.Signature(signs), hints
+
+
+def _meaning(default: Any) -> str:
+    return f"[{default if default != '' else 'none'}]"
+
+
+def yaml(value: Any, indent: str = "") -> Iterator[str]:
+    """Plain data as lines of YAML: maps and lists in blocks, texts bare where nothing else could be read in them."""
+    for key, one in value.items():
+        if isinstance(one, dict) and one:
+            yield f"{indent}{_scalar(key)}:"
+            yield from yaml(one, f"{indent}  ")
+        elif isinstance(one, list) and one:
+            yield f"{indent}{_scalar(key)}:"
+            for item in one:
+                yield from _item(item, f"{indent}  ")
+        else:
+            yield f"{indent}{_scalar(key)}: {_scalar(one)}"
+
+
+def _item(item: Any, indent: str) -> Iterator[str]:
+    if not isinstance(item, dict):
+        yield f"{indent}- {_scalar(item)}"
+        return
+    for number, line in enumerate(yaml(item, f"{indent}  ")):
+        yield line if number else f"{indent}- {line[len(indent) + 2 :]}"
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str) and PLAIN.fullmatch(value) and value.lower() not in WORDS_OF_YAML:
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+_sign(keda)
