@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bench import states
 from bench.figures import Figure, Section
@@ -15,6 +16,7 @@ from runner.errors import RunnerError
 
 SIZES = (1000, 10_000, 100_000)
 JUDGED = 10_000
+LONGEST, SERVER, OWN = "ms longest call", "us CPU an item, server", "us CPU an item, controller"
 SLOW_US = 200
 """The server notes calls that take longer."""
 
@@ -49,35 +51,52 @@ def controller(stand: Stand, effort: Effort) -> Section:
         for name, step in STEPS.items():
             stand.empty()
             _measure(stand, each, section, mode, (name, step))
+    section.notes.append(
+        "CPU tells what limits: on an idle machine the time of an item is that of server and controller, where they do not overlap"
+    )
     section.notes.append("longest call: the longest that Redis spent in one script, in each round; the target is judged by the worst round")
     section.notes.append("a step's time holds everything that the controller does for it: decisions, packing, reading, round trips")
     return section
 
 
+@dataclass(slots=True)
+class _Bench:
+    """One step at one size, and what its rounds found beside their speed."""
+
+    stand: Stand
+    step: Step
+    kept: states.Kept
+    number: int
+    longest_ms: list[float] = field(default_factory=list)
+    server_us: list[float] = field(default_factory=list)
+    own_us: list[float] = field(default_factory=list)
+
+    def once(self) -> float:
+        """One round: items a second."""
+        self.kept.restore()
+        work = QueuePass(self.kept.broker, self.kept.queue, self.kept.broker.now_ms(), lambda: False)
+        self.stand.client.slowlog_reset()
+        server_s, own_s = self.stand.cpu_s(), time.process_time()
+        took_s = seconds_of(lambda: self.step.does(work))
+        own_s, server_s = time.process_time() - own_s, self.stand.cpu_s() - server_s
+        self.own_us.append(own_s / self.number * 1e6)
+        self.server_us.append(server_s / self.number * 1e6)
+        self.longest_ms.append(_longest_ms(self.stand))
+        if work.did.get(self.step.counts) != self.number:
+            raise RunnerError(f"{self.step.counts} was to be {self.number}, but the pass did {work.did}")
+        return self.number / took_s
+
+
 def _measure(stand: Stand, effort: Effort, section: Section, mode: str, of: tuple[str, Step]) -> None:
     name, step = of
-    sizes = {size: effort.scaled(size) for size in step.sizes}
-    all_kept = {size: states.kept(stand, mode, number, step.build(number)) for size, number in sizes.items()}
-    longest: dict[int, list[float]] = {size: [] for size in sizes}
-
-    def rate_of(size: int) -> Callable[[], float]:
-        def once() -> float:
-            kept = all_kept[size]
-            kept.restore()
-            work = QueuePass(kept.broker, kept.queue, kept.broker.now_ms(), lambda: False)
-            stand.client.slowlog_reset()
-            took_s = seconds_of(lambda: step.does(work))
-            longest[size].append(_longest_ms(stand))
-            if work.did.get(step.counts) != sizes[size]:
-                raise RunnerError(f"{name} of {sizes[size]} tasks in {mode} mode did {work.did}")
-            return sizes[size] / took_s
-
-        return once
-
-    rates = in_turns(effort, {str(size): rate_of(size) for size in sizes}, lambda: None)
+    numbers = {size: effort.scaled(size) for size in step.sizes}
+    benches = {size: _Bench(stand, step, states.kept(stand, mode, n, step.build(n)), n) for size, n in numbers.items()}
+    rates = in_turns(effort, {str(size): one.once for size, one in benches.items()}, lambda: None)
     title = f"{name}, {mode}"
-    section.figures += [Figure(f"{title}, {size:,}", "items/s", rates[str(size)]) for size in sizes]
-    section.figures += [Figure(f"{title}, {size:,}", "ms longest call", tuple(found[1:])) for size, found in longest.items()]
+    section.figures += [Figure(f"{title}, {size:,}", "items/s", rates[str(size)]) for size in benches]
+    judged = benches[JUDGED]
+    for unit, values in ((LONGEST, judged.longest_ms), (SERVER, judged.server_us), (OWN, judged.own_us)):
+        section.figures.append(Figure(f"{title}, {JUDGED:,}", unit, tuple(values[1:])))  # the first warmed up
     _judge(section, title, step)
 
 
@@ -87,7 +106,7 @@ def _judge(section: Section, title: str, step: Step) -> None:
         for size in (JUDGED, max(SIZES)):
             section.wants(f"{title}, {size:,} items, items/s", rates[size].median, at_least=50_000)
         section.wants(f"{title}, linear: items/s at 100,000 over 10,000", rates[max(SIZES)].over(rates[JUDGED]), at_least=0.8)
-    calls = section.figure(f"{title}, {JUDGED:,}", "ms longest call").values
+    calls = section.figure(f"{title}, {JUDGED:,}", LONGEST).values
     section.wants(f"{title}, {JUDGED:,} items, longest call of all rounds, ms", max(calls), at_most=20)
 
 

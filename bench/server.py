@@ -20,6 +20,11 @@ class Stand:
     client: Any
     says: str
 
+    def cpu_s(self) -> float:
+        """CPU that the server has used so far."""
+        used = self.client.info("cpu")
+        return float(used["used_cpu_user"] + used["used_cpu_sys"])
+
     def empty(self) -> None:
         """Take all data away, at once: what is freed in the background would slow the next step down."""
         self.client.flushall(asynchronous=False)

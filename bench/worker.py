@@ -112,7 +112,9 @@ def worker(stand: Stand, effort: Effort) -> Section:
     for name in OURS.values():
         section.wants(f"{name}, CPU over rq's", section.ratio_of(name, RQ, CPU), at_most=1.15)
     section.notes.append("CPU: user and system, of the process and its child. Memory: Pss of both while the task runs")
-    section.notes.append(f"{FLOOR}: interpreter, redis-py, a fork, three round trips; the round that warms up has compiled the bytecode of all")
+    section.notes.append(
+        f"{FLOOR}: interpreter, redis-py, a fork, three round trips. The bytecode of all was compiled by the round that warms up"
+    )
     return section
 
 
