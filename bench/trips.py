@@ -11,7 +11,8 @@ from runner.broker import Broker
 from runner.producer import Producer
 from runner.queue import Declaration
 
-CONNECTING = {"HELLO", "AUTH", "CLIENT", "SELECT"}
+CONNECTING = {"HELLO", "AUTH", "CLIENT", "SELECT", "PING"}
+"""What redis-py sends to open a connection; the PING is its health check, which it makes among the others."""
 AT_MOST = 4
 
 
@@ -30,6 +31,7 @@ def trips(stand: Stand, effort: Effort) -> Section:
         section.figures.append(Figure(name, "commands", tuple(float(sum(map(len, asked))) for asked in found[1:])))
     for name in OURS.values():
         section.wants(f"{name}, round trips", max(section.figure(name, "round trips").values), at_most=AT_MOST)
+    section.notes.append(f"not counted, as connecting: {', '.join(sorted(CONNECTING))}")
     section.notes += [f"{name}: {_said(found[-1])}" for name, found in counted.items()]
     return section
 
