@@ -37,6 +37,8 @@ class Action(StrEnum):
     RETRY = "retry"
     BURY = "bury"
     RELEASE = "release"
+    MOVE = "move"
+    """Into the queue with bigger pods."""
     CANCEL = "cancel"
 
 

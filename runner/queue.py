@@ -43,6 +43,9 @@ class Declaration:
     """Starts that may time out before the task is buried."""
     max_crashes: int = 3
     max_ooms: int = 2
+    """Starts that may be killed for memory, here and where `oom_to` moved the task, by the cap of the queue that it is in."""
+    oom_to: str = ""
+    """The queue with bigger pods that a task killed for memory goes on in, instead of running here again."""
     max_releases: int = 20
     backoff_s: float = 5.0
     max_backoff_s: float = 600.0
@@ -85,6 +88,8 @@ class Declaration:
             (self.lease_s < 0.2, "lease_s is at least 0.2"),
             (self.timeout_s <= 0 or self.max_timeout_s < self.timeout_s, "timeout_s is above 0 and at most max_timeout_s"),
             (min(self.max_timeouts, self.max_crashes, self.max_ooms) < 1, "max_timeouts, max_crashes and max_ooms are at least 1"),
+            (bool(self.oom_to) and (self.oom_to == self.name or not NAME.fullmatch(self.oom_to)), "oom_to names another queue"),
+            (bool(self.oom_to) and self.max_ooms < 2, "oom_to needs max_ooms of at least 2: at 1 the first kill is the last start"),
             (min(self.max_retries, self.max_releases) < 0, "max_retries and max_releases are at least 0"),
             (self.keep_done_s < 1 or self.max_body_bytes < 1, "keep_done_s and max_body_bytes are at least 1"),
             (any(r in NEVER_REPLAYED for r in self.replay), f"replay never holds {', '.join(NEVER_REPLAYED)}: another run cannot help"),

@@ -61,7 +61,8 @@ def _failed(ending: Ending, counters: Counters, declaration: Declaration, jitter
     }.get(ending.kind, ("errors", counters.errors, retries + 1))
     if before + 1 >= starts:
         return Verdict(Action.BURY, ending.kind, ending.detail, counter)
-    return Verdict(Action.RETRY, ending.kind, ending.detail, counter, _pause_ms(ending, declaration, before + 1, jitter))
+    again = Action.MOVE if ending.kind is Kind.OOM and declaration.oom_to else Action.RETRY
+    return Verdict(again, ending.kind, ending.detail, counter, _pause_ms(ending, declaration, before + 1, jitter))
 
 
 def _pause_ms(ending: Ending, declaration: Declaration, failed: int, jitter: float) -> int:

@@ -6,6 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from runner import logs
@@ -13,6 +14,7 @@ from runner.attempt import attempt_line
 from runner.broker import Queue, Settled
 from runner.connect import FAILURES
 from runner.errors import ClaimLostError
+from runner.moves import move_or_retry
 from runner.outcome import Action, Ending, Kind, Verdict
 from runner.retry import decide
 from runner.task import Claim, Task
@@ -74,6 +76,8 @@ class Settler:
             return self.queue.release(task_id, token, line)
         if verdict.action is Action.CANCEL:
             return self.queue.cancel(task_id, token, line)
+        if verdict.action is Action.MOVE:
+            return move_or_retry(self.queue, replace(self.claim, id=task_id), verdict, line, self.now_ms)
         settled = Settled(task_id, token, verdict.counter, line, verdict.delay_ms, verdict.reason, verdict.detail)
         return (self.queue.retry if verdict.action is Action.RETRY else self.queue.bury)([settled])[0]
 

@@ -59,6 +59,18 @@ class Claim:
     cancelled: bool = False
     holder: str = ""
     started_ms: int = 0
+    moving_to: str = ""
+    """The queue that the task was on its way to when its mover went away; only in a claim that was reaped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """One claim as a look at the queue shows it: whose it is and by which token. Nothing is taken over by looking."""
+
+    id: str
+    token: str
+    holder: str
+    started_ms: int
 
 
 class Submission(NamedTuple):

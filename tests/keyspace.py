@@ -113,7 +113,8 @@ class Keyspace:
         self.states()
         for name, record in self.tasks.items():
             self._check_record(name, record)
-        live = {state: {n for n, r in self.tasks.items() if r.state == state} for state in ("waiting", "claimed", "delayed")}
+        live = {state: {n for n, r in self.tasks.items() if r.state == state} for state in ("waiting", "claimed", "delayed", "moving")}
+        live["claimed"] |= live["moving"]
         assert {n for n, at in self.claims.items() if at > 0} == live["claimed"], "claims"
         assert {n for n, at in self.claims.items() if at == 0} <= (live["waiting"] if self.stream else set()), "released"
         assert set(self.delayed) == live["delayed"], "delayed"
@@ -127,7 +128,7 @@ class Keyspace:
         return self
 
     def _check_record(self, name: str, record: Record) -> None:
-        assert (record.token != "-") == (record.state == "claimed"), (name, str(record))
+        assert (record.token != "-") == (record.state in ("claimed", "moving")), (name, str(record))
         assert (record.entry != "-") == (self.stream and record.state != "delayed"), (name, str(record))
         places = [place for place, _, _ in self.watched[record.priority]]
         refs = [i for _, i, _ in self.watched[record.priority]]

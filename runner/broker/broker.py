@@ -20,6 +20,10 @@ from runner.queue import LAYOUT, Declaration
 
 NOTE = "#!lua flags=allow-oom\nreturn redis.call('HSET', KEYS[1], unpack(ARGV))"
 
+RANKS = {"moving": 1, "done": 2, "cancelled": 2, "dead": 2, "moved": 3}
+"""Of two queues that know an id, the lower rank tells where the task is; what lives is 0."""
+MOST_MOVES = 10
+
 
 class Broker:
     """Opens queues. `client` is redis-py's, with bytes replies and a Retry: every script can be called again."""
@@ -68,7 +72,7 @@ class Broker:
         return [self.open(name) for name in self.names()]
 
     def find(self, task_id: str, queues: Sequence[Queue] | None = None) -> tuple[Queue, Facts] | None:
-        """Look for an id over all declared queues, in one round trip; a live one wins over one that ended."""
+        """Look for an id over all declared queues, in one round trip; a live one wins over one that ended, one that moved is followed."""
         asked = self.queues() if queues is None else list(queues)
         calls = [("look", q.keys.all, (*head(q.declaration), raw(task_id))) for q in asked]
         try:
@@ -77,8 +81,23 @@ class Broker:
             found = [(q, facts) for q in asked if (facts := q.look(task_id))]
         else:
             found = [(q, facts_of(reply)) for q, reply in zip(asked, replies, strict=True) if reply]
-        ended = ("done", "cancelled", "dead")
-        return min(found, key=lambda pair: pair[1].state in ended, default=None)
+        best = min(found, key=lambda pair: RANKS.get(pair[1].state, 0), default=None)
+        return self._followed(task_id, *best) if best else None
+
+    def _followed(self, task_id: str, queue: Queue, facts: Facts) -> tuple[Queue, Facts]:
+        """Where a task is that moved into another queue, as far as it is known there."""
+        for _ in range(MOST_MOVES):
+            if facts.state != "moved":
+                break
+            try:
+                other = self.open(text(facts.result))
+            except (UndeclaredQueueError, NewerLayoutError):
+                break
+            found = other.look(task_id)
+            if found is None:
+                break
+            queue, facts = other, found
+        return queue, facts
 
     def now_ms(self) -> int:
         """Redis's clock."""

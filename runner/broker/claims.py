@@ -68,7 +68,7 @@ class Claims(Base):
         calls: list[tuple[str, Sequence[Argument]]] = [("promote", (CHUNK,)), ("reap", (stem, reap_limit, REAPER_MS))]
         promoted, reaped, claimed = self.run_all([*calls, ("claim", self._claim_args(token, holder))])
         more = not claimed[0] and claimed[3]
-        return int(promoted[0]), _reaped(reaped), self.claim(token, holder) if more else _claimed(claimed, token)
+        return int(promoted[0]), taken_over(reaped), self.claim(token, holder) if more else _claimed(claimed, token)
 
     def _claim_args(self, token: str, holder: str) -> tuple[Argument, ...]:
         return (token, _one_word(holder), f"bare-{secrets.token_hex(10)}")
@@ -120,7 +120,7 @@ class Claims(Base):
         *replies, reaped = self.run_all([*chunks, ("reap", (new_token(), CHUNK, REAPER_MS))])
         words = {name: [text(word) for word in reply] for (name, _), reply in zip(chunks, replies, strict=True)}
         done = words.get("bury", [])
-        return words.get("retry", []), done + self.bury(buried[len(done) :]), _reaped(reaped)
+        return words.get("retry", []), done + self.bury(buried[len(done) :]), taken_over(reaped)
 
     def cancel(self, task_id: str, token: str = "", attempt: bytes = b"") -> str:
         """Cancel: `cancelled`, `cancelling` (its holder will), or the state that cannot be: `done`, `dead`, `unknown`.
@@ -132,7 +132,7 @@ class Claims(Base):
 
     def reap(self, limit: int = CHUNK) -> Reaped:
         """Take over claims that expired, to settle them through the one retry policy."""
-        return _reaped(self.run("reap", new_token(), limit, REAPER_MS))
+        return taken_over(self.run("reap", new_token(), limit, REAPER_MS))
 
 
 def _retry_arguments(settled: Sequence[Settled]) -> list[Argument]:
@@ -182,15 +182,16 @@ def _kept(word: str, task_id: str) -> str:
     return word
 
 
-def _reaped(reply: Any) -> Reaped:
+def taken_over(reply: Any) -> Reaped:
+    """What `reap` or `seize` took over."""
     now_ms, *rows = reply
-    return Reaped(tuple(_taken_over(row) for row in rows), int(now_ms))
+    return Reaped(tuple(_row(row) for row in rows), int(now_ms))
 
 
-def _taken_over(row: bytes) -> Claim:
+def _row(row: bytes) -> Claim:
     size, lines = row.split(b" ", 1)
     started_ms, holder, _, task_id = text(lines[: int(size)]).split(" ", 3)
-    _, priority, _, first_ms, counts, _, wish, token, _ = text(lines[int(size) :]).split(" ", 8)
+    state, priority, _, first_ms, counts, _, wish, token, _ = text(lines[int(size) :]).split(" ", 8)
     return Claim(
         id=task_id,
         token=token,
@@ -202,4 +203,5 @@ def _taken_over(row: bytes) -> Claim:
         cancelled=wish == "cancel",
         holder=holder,
         started_ms=int(started_ms),
+        moving_to=wish[3:] if state == "moving" else "",
     )

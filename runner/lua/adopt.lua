@@ -17,7 +17,8 @@ local function key_taken()
   local live = call('HGET', BUSINESS, KEY)
   if live then return live ~= ID end
   local found = find_marker('k:' .. KEY)
-  return found and match(found, '^%S+') == 'done'
+  local state = found and match(found, '^%S+')
+  return state == 'done' or state == 'moved'
 end
 
 -- The spare id's marker tells a repeated call that this very token found the duplicate.
@@ -29,7 +30,7 @@ end
 
 local r = mine(SPARE)
 if not r then return asked_before() end
-if (ID ~= SPARE and (load(ID) or marker_state(ID) == 'done')) or key_taken() then
+if (ID ~= SPARE and (load(ID) or answered(ID))) or key_taken() then
   forget(SPARE, r)
   mark('i:' .. SPARE, table.concat({'cancelled', TOKEN, string.format('%.0f', NOW), r.counters, r.life, ''}, ' '))
   count('duplicates')

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- waiting, delayed -> cancelled at once; claimed -> cancelled through its holder, who meets the wish at the next heartbeat.
+-- waiting, delayed -> cancelled at once; moving: not until it is in the other queue; claimed -> cancelled through its holder, who meets the wish at the next heartbeat.
 -- ARGV 7 id, 8 token ('' for somebody who is not the holder), 9 attempt (a JSON line or '')
--- RETURNS 'cancelled' | 'cancelling' | 'again' | 'lost' | the state that cannot be cancelled: 'done', 'dead' | 'unknown'
+-- RETURNS 'cancelled' | 'cancelling' | 'again' | 'lost' | the state that cannot be cancelled: 'done', 'dead', 'moving' (ask again, it is a moment), 'moved' | 'unknown'
 -- INVARIANT: an id that is not there leaves no trace, so that the next task of that id runs.
 local wrong = stale()
 if wrong then return wrong end
@@ -22,6 +22,7 @@ if r.state == 'claimed' then
   save(ID, r)
   return 'cancelling'
 end
+if r.state == 'moving' then return r.state end
 -- O(n), but a reference left behind would start a pod for nothing.
 if not STREAM and r.state == 'waiting' then call('LREM', WATCHED[r.priority], -1, 'ref:' .. ID) end
 end_life(ID, r, 'cancelled', '-', '', ATTEMPT)

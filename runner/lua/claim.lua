@@ -66,7 +66,7 @@ local function meet_entry(priority, found)
     if r.state == 'waiting' then return id, r, body end
     return nil
   end
-  if named and (r or marker_state(id) == 'done') then return drop_stray(priority, entry) end
+  if named and (r or answered(id)) then return drop_stray(priority, entry) end
   r = bare(priority, entry, match(entry, '^%d+'))
   if not named then return unnamed_id(priority, entry), r, body end
   begin_life(id, r)

@@ -2,7 +2,8 @@
 -- KEYS: runner/keys.py ORDER, then the priorities, highest first.
 -- ARGV: 1 rev of the declaration, 2 mode, 3 lease in ms, 4 keep_done in ms, 5 max_length, 6 priorities joined by commas; the script's own follow.
 -- A record in `tasks` is one line of words: state priority entry first_ms counters life wish token last key.
---   counters: errors,timeouts,crashes,ooms,releases,replays,unknown_ms   wish: "cancel", "adopt" (a bare push whose body was not asked for its id yet) or "-"
+--   counters: errors,timeouts,crashes,ooms,releases,replays,unknown_ms   wish: "cancel", "adopt" (a bare push whose body was not asked for its id yet),
+--     "to:QUEUE" (moving there) or "-"
 --   token: the holder's, "-" for none   last: the token that settled last, so that a settle whose reply was lost can be repeated
 --   A task that nobody claimed yet stops after first_ms. The key may hold spaces and is the rest of the line.
 local QUEUE, TASKS, BODIES, CLAIMS, HELD, DELAYED, EXPIRIES, BUSINESS, DEAD, BURIED, LIVES, TURN, PULSE, COUNTS =
@@ -157,6 +158,12 @@ end
 local function marker_state(id)
   local found = find_marker('i:' .. id)
   if found then return match(found, '^(%S+) (%S+)') end
+end
+
+-- The id stays taken: its task is done, or lives on in another queue.
+local function answered(id)
+  local state = marker_state(id)
+  return (state == 'done' or state == 'moved') and state
 end
 
 local function mark(...)

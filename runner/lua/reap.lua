@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- claimed -> claimed: take expired claims over, so that the reaper settles them like any holder. Takes a chunk.
+-- claimed, moving -> the same: take expired claims over, so that the reaper settles them like any holder, or ends the move. Takes a chunk.
 -- ARGV 7 token stem (the n-th task gets stem:n), 8 limit, 9 the reaper's own lease in ms
 -- RETURNS {now_ms, row, ...}, a row per task: the length of its line in `held`, a space, that line (started_ms holder progress id), its record.
 --   One text per row: redis-py spends more on reading eight than the server on all of this.
@@ -30,6 +30,7 @@ local taken, tokens, gone = {}, {}, {}
 for i = 1, #ids do
   -- Not `parse`: all but the token stays, and this is the reaper's price per task.
   local head, token, tail = match(records[i] or '', '^(claimed %S+ %S+ %S+ %S+ %S+ %S+ )(%S+)( .*)$')
+  if not head then head, token, tail = match(records[i] or '', '^(moving %S+ %S+ %S+ %S+ %S+ %S+ )(%S+)( .*)$') end
   if head then
     taken[#taken + 1] = {ids[i], head, tail}
     tokens[#tokens + 1] = token

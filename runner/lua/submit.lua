@@ -49,7 +49,8 @@ end
 local function there(id)
   local r = load(id)
   if r then return id, r.state end
-  if marker_state(id) == 'done' then return id, 'done' end
+  local state = answered(id)
+  if state then return id, state end
 end
 
 -- The first run of a business key answers for it while it lives and as long as it counts as done; an ended one is linked.
@@ -59,7 +60,7 @@ local function by_key(key)
   local found = find_marker('k:' .. key)
   if not found then return nil end
   local state, old = match(found, '^(%S+) (.*)$')
-  if state == 'done' then return old, state end
+  if state == 'done' or state == 'moved' then return old, state end
   return nil, nil, found
 end
 

@@ -103,7 +103,9 @@ class Producer:
             return Waiter(Broker(self._quick, self._prefix), self._url, str(task_id), queue).result(timeout_s)
 
     def cancel(self, task_id: str | int, *, queue: str | None = None) -> str:
-        """`cancelled`, `cancelling` (its worker ends it within a heartbeat), or what cannot be: `done`, `dead`, `unknown`."""
+        """`cancelled`, `cancelling` (its worker ends it within a heartbeat), or what cannot be: `done`, `dead`, `unknown`, or
+        `moving`: it is on its way into another queue for a moment, ask again.
+        """
         with self._explained():
             opened = self._home(str(task_id), queue)
             return opened.cancel(str(task_id)) if opened else "unknown"
@@ -132,10 +134,9 @@ class Producer:
         return Receipt(fresh, "waiting", True, f"dead {task_id}")
 
     def _home(self, task_id: str, queue: str | None) -> Queue | None:
-        if queue:
-            return self._broker.open(queue)
-        found = self._broker.find(task_id)
-        return found[0] if found else None
+        asked = [self._broker.open(queue)] if queue else None
+        found = self._broker.find(task_id, asked)
+        return found[0] if found else asked[0] if asked else None
 
     def _lane(self, queue: str) -> Lane:
         return self._lanes.setdefault(queue, Lane(self._quick, self._broker.open(queue)))

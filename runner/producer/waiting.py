@@ -49,10 +49,11 @@ class Waiter:
         return facts
 
     def _facts(self) -> Facts | None:
-        if self._home is None or (facts := self._home.look(self._id)) is None:
+        if self._home is None or (facts := self._home.look(self._id)) is None or facts.state == "moved":
             found = self._broker.find(self._id, [self._broker.open(self._name)] if self._name else None)
             self._home, facts = found if found else (None, None)
-        return facts
+        # The queue that it moved to does not know it any more.
+        return None if facts is not None and facts.state == "moved" else facts
 
     def _refuse(self, facts: Facts) -> None:
         if facts.state == "cancelled":

@@ -25,7 +25,12 @@ def told(found: Claim | Empty) -> str:
 
 def reaped(queue: Queue, limit: int = 200, stem: str = "stem") -> list[str]:
     """Each row that the script answers: priority, first submit, counters, wish, start, holder, token, id."""
-    return [_reaped_row(str(row, "utf-8")) for row in queue.run("reap", stem, limit, 15_000)[1:]]
+    return rows_of(queue.run("reap", stem, limit, 15_000))
+
+
+def rows_of(reply: list[bytes]) -> list[str]:
+    """Each row of a script that takes claims over."""
+    return [_reaped_row(str(row, "utf-8")) for row in reply[1:]]
 
 
 def _reaped_row(row: str) -> str:

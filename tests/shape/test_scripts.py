@@ -10,6 +10,7 @@ import redis
 
 from runner import scripts
 from runner.broker import Broker, Empty, Queue
+from runner.broker.moving import Leaving
 from runner.connect import connect
 from runner.queue import Declaration
 from tests.keyspace import Keyspace
@@ -40,6 +41,7 @@ def every_script(queue: Queue) -> set[str]:
     end_lease(queue, "d")
     queue.begin("t5", "pod", 5)
     queue.cancel("d")
+    move(queue)
     submit(queue, "late", delay_ms=60_000, expires_ms=60_000)
     overdue(queue, "late")
     queue.expire()
@@ -58,6 +60,18 @@ def every_script(queue: Queue) -> set[str]:
     queue.measure()
     submit(queue, "f", checked=False)
     return ran
+
+
+def move(queue: Queue) -> None:
+    """A claim seized, moved out, back, out again and in, as if another queue had it."""
+    held(queue, "m", "t6", priority="high")
+    (taken,) = queue.seize([one for one in queue.holdings() if one.id == "m"]).claims
+    for after in (queue.move_back, lambda task_id, token: queue.move_done(task_id, token, "big")):
+        leaving = queue.move_out("m", taken.token, "big", LINE)
+        assert isinstance(leaving, Leaving)
+        after("m", taken.token)
+    queue.move_in(leaving, LINE)
+    queue.cancel("m")
 
 
 def in_use(mode: str) -> set[str]:

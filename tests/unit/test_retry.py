@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from runner.errors import ConfigError
 from runner.outcome import Action, Ending, Kind, Verdict
 from runner.queue import Declaration
 from runner.retry import backoff_ms, decide
@@ -122,3 +124,25 @@ def test_a_lost_claim_waited_for_a_lease_and_runs_again_at_once() -> None:
 @pytest.mark.parametrize("kind", list(Kind))
 def test_no_kind_of_ending_goes_on_for_ever(kind: Kind) -> None:
     assert judged(kind, SPENT).action not in (Action.RETRY, Action.RELEASE)
+
+
+@pytest.mark.parametrize(("ooms", "expected"), [(0, Action.MOVE), (1, Action.MOVE), (2, Action.BURY)])
+def test_what_was_killed_for_memory_moves_where_that_is_declared_until_its_cap(ooms: int, expected: Action) -> None:
+    declared = Declaration("small", oom_to="big", max_ooms=3)
+
+    verdict = decide(Ending(Kind.OOM), Counters(ooms=ooms), declared, now_ms=0, jitter=0.0)
+
+    assert (verdict.action, verdict.counter, verdict.reason) == (expected, "ooms", Kind.OOM)
+
+
+@pytest.mark.parametrize("kind", [Kind.ERROR, Kind.TIMEOUT, Kind.CRASH, Kind.LOST])
+def test_nothing_else_moves(kind: Kind) -> None:
+    verdict = decide(Ending(kind), Counters(), Declaration("small", oom_to="big"), now_ms=0, jitter=0.0)
+
+    assert verdict.action is Action.RETRY
+
+
+@pytest.mark.parametrize("wrong", [{"oom_to": "small"}, {"oom_to": "a b"}, {"oom_to": "big", "max_ooms": 1}])
+def test_a_declaration_that_moves_nowhere_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="oom_to"):
+        Declaration("small", **wrong)
