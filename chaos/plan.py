@@ -138,14 +138,15 @@ def controller_fate(seed: int, mode: str, number: int) -> Fate:
 def events(count: int, seed: int, mode: str) -> list[Event]:
     """Every kill of Redis and of controllers, soonest first."""
     dice = random.Random(f"events {seed} {mode}")
-    outages = max(3, count // 100)
-    downs = [_down_s(dice, number) for number in range(outages)]
+    few = min(3, count // 10)
+    downs = [_down_s(dice, number) for number in range(max(few, count // 100))]
     made = [Event(_when(dice, count), "kill redis", dice.uniform(0, 0.3), down_s) for down_s in downs]
-    freezes = [LEASE_S * dice.uniform(0.1, 1.5) for _ in range(max(1, count // 250))]
+    freezes = [LEASE_S * dice.uniform(0.1, 1.5) for _ in range(max(few // 3, count // 250))]
     made += [Event(_when(dice, count), "freeze redis", dice.uniform(0, 0.3), down_s) for down_s in freezes]
-    made += [Event(_when(dice, count), "kill controller", dice.uniform(0, 0.3), index=number % 2) for number in range(max(4, count // 40))]
+    deaths = max(few + 1, count // 40)
+    made += [Event(_when(dice, count), "kill controller", dice.uniform(0, 0.3), index=number % 2) for number in range(deaths)]
     for what in OPERATIONS[mode]:
-        times = max(3, count // 50 if what == "cut connections" else count // 200)
+        times = max(few, count // 50 if what == "cut connections" else count // 200)
         made += [Event(_when(dice, count), what, dice.uniform(0, 0.3), dice.uniform(0.1, 1), number) for number in range(times)]
     return sorted(made, key=lambda event: (event.before, event.what))
 

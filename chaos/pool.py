@@ -64,8 +64,10 @@ class Pool:
     def close(self) -> None:
         """End all that is left."""
         assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.wait(20)
+        self._process.stdout.close()
 
     def _order(self, order: dict[str, Any]) -> None:
         assert self._process.stdin is not None

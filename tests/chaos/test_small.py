@@ -11,7 +11,7 @@ from chaos.__main__ import main
 
 
 def test_nothing_is_lost_and_nothing_settled_twice_in_a_small_storm(tmp_path: Path, capfd: pytest.CaptureFixture[str], mode: str) -> None:
-    code = main(["--tasks", "15", "--seed", "3", "--mode", mode, "--out", str(tmp_path)])
+    code = main(["--tasks", "12", "--seed", "3", "--mode", mode, "--out", str(tmp_path)])
 
     assert code == 0, capfd.readouterr().out
 
