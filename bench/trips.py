@@ -32,7 +32,7 @@ def trips(stand: Stand, effort: Effort) -> Section:
     for name in OURS.values():
         section.wants(f"{name}, round trips", max(section.figure(name, "round trips").values), at_most=AT_MOST)
     section.notes.append(f"not counted, as connecting: {', '.join(sorted(CONNECTING))}")
-    section.notes += [f"{name}: {_said(found[-1])}" for name, found in counted.items()]
+    section.notes += [f"{name}: {_said(counted[name][-1])}" for name in OURS.values()]
     return section
 
 
