@@ -141,10 +141,13 @@ class Referee:
                 yield -1, f"{state} was counted {counts.get(state, 0)} times, and {there} ids are"
 
     def _markers(self) -> Counter[str]:
+        """A push that was repeated ends as a duplicate, its spare id marked as cancelled: that is no task of anybody's."""
         client, states = self.queue.client, Counter[str]()
+        known = {task_id for task in self.plan for task_id in self.ids(task)}
         for number in range(4):
             for name, value in client.hgetall(self.queue.keys.part(f"done:{number}")).items():
-                states[value.split(b" ")[0].decode()] += name.startswith(b"i:")
+                state = value.split(b" ")[0].decode()
+                states[state] += name.startswith(b"i:") and (state != "cancelled" or name[2:].decode() in known)
         return states
 
     def rule_every_run_is_on_record(self) -> Iterator[Fault]:
