@@ -21,7 +21,7 @@ from runner.producer import NewTask, Producer
 from runner.queue import Declaration
 from tests.acl.users import FILES, PREFIX, USERS, Guarded, granted, make_users, rules
 from tests.making import bury, claim, due, end_lease, overdue, retry
-from tests.servers import binary_of
+from tests.servers import DURABLE, binary_of
 from tests.waiting import until
 from tests.worker.pods import Pod
 
@@ -257,6 +257,23 @@ def test_the_default_user_is_off(guarded: Guarded) -> None:
         redis.Redis.from_url(guarded.plain_url).ping()
 
 
+def test_a_restart_with_these_users_keeps_every_task(backend: str, mode: str, tmp_path: Path) -> None:
+    """Seen: with a default user that may nothing, Redis read its log, refused every transaction in it, and started empty."""
+    guarded = Guarded(binary_of(backend), tmp_path, DURABLE)
+    try:
+        Broker(guarded.admin, PREFIX).declare(Declaration("emails", mode=mode))
+        with Producer(guarded.url("producer"), PREFIX) as producer:
+            producer.submit("note", queue="emails", task_id="kept")
+        before = sorted(guarded.admin.keys())
+        guarded.server.kill()
+        guarded.server.start()
+
+        assert sorted(guarded.admin.keys()) == before
+        assert claim(opened(guarded, "worker")).id == "kept"
+    finally:
+        guarded.close()
+
+
 def test_while_a_password_changes_both_are_let_in(tmp_path: Path) -> None:
     logins = {f"{user}-password": f"{user}-new" for user in USERS} | {"worker-password-previous": "worker-old"}
 
@@ -284,7 +301,8 @@ def test_the_rules_are_published() -> None:
 
     for line in (FILES / "users.acl").read_text().splitlines():
         assert line.startswith("#") or line in page
-    assert rules("").count(" ~* ") == 4
+    assert rules("").count(" ~* ") == 5
+    assert rules("").splitlines()[0] == "user default off resetpass ~* &* +@all", "see the test of a restart"
 
 
 GRANTED_FOR_MORE = SHAKING_HANDS | {"evalsha"}

@@ -38,11 +38,11 @@ def make_users(folder: Path, logins: dict[str, str], prefix: str = PREFIX) -> su
 class Guarded:
     """The server; `url(user)` is a user's own, `admin` may do everything."""
 
-    def __init__(self, program: str, folder: Path) -> None:
+    def __init__(self, program: str, folder: Path, options: tuple[str, ...] = VOLATILE) -> None:
         assert make_users(folder, {f"{user}-password": f"{user}-secret" for user in USERS}).returncode == 0
         with (folder / "out.acl").open("a") as file:
             file.write("user admin on >admin-secret ~* &* +@all\n")
-        self.server = Server(program, (*VOLATILE, "--aclfile", str(folder / "out.acl")))
+        self.server = Server(program, (*options, "--aclfile", str(folder / "out.acl")))
         self.plain_url, self.server.url = self.server.url, with_login(self.server.url, "admin", "admin-secret")
         self.server.start()
         self.admin = redis.Redis.from_url(self.server.url)
