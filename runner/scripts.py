@@ -9,10 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from redis.exceptions import NoScriptError, ResponseError
+from redis.exceptions import NoPermissionError, NoScriptError, ResponseError
 
 FOLDER = Path(__file__).parent / "lua"
 Argument = str | bytes | int
+DENIED = ("ACL failure in script", "The user executing the script can't")
+"""How newer and older servers refuse a command inside a script; redis-py makes a plain error of it."""
 
 
 class StaleDeclaration(Exception):
@@ -90,4 +92,6 @@ def translated(error: ResponseError) -> Exception:
     for code, kind in (("STALEQUEUE", StaleDeclaration), ("NOQUEUE", MissingDeclaration)):
         if code in said:
             return kind(said)
+    if any(words in said for words in DENIED):
+        return NoPermissionError(said)
     return MemoryFull(said) if said.startswith("OOM ") or "used memory > 'maxmemory'" in said else error

@@ -252,6 +252,16 @@ def test_a_user_sees_no_other_prefix(guarded: Guarded, user: str) -> None:
         guarded.client(user).eval("return 1", 1, "other:emails")
 
 
+def test_a_worker_with_the_login_of_another_says_so_in_one_line(guarded: Guarded, tmp_path: Path) -> None:
+    login = {"RUNNER_REDIS_USERNAME": "producer", "RUNNER_REDIS_PASSWORD": "producer-secret", "RUNNER_PREFIX": PREFIX}
+
+    pod = Pod(tmp_path, "pod", guarded.plain_url, **login)
+
+    assert pod.ended() == 1
+    assert "does not permit this user a command or key that is needed" in pod.last()["error"]
+    assert "Traceback" not in pod.log_path.read_text()
+
+
 def test_the_default_user_is_off(guarded: Guarded) -> None:
     with pytest.raises(redis.RedisError, match=r"must be called with the client already authenticated|Authentication required"):
         redis.Redis.from_url(guarded.plain_url).ping()
