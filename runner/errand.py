@@ -68,10 +68,12 @@ class Errand:
             if isinstance(found, Claim):
                 return found
             seen_until_ms = seen_until_ms or found.now_ms + queue.declaration.lease_ms
-            if not reaped and (not 0 <= found.earliest_ms <= seen_until_ms or time.monotonic() > deadline_s):
+            if not reaped and (not 0 <= found.expiry_ms <= seen_until_ms or time.monotonic() > deadline_s):
                 logs.event("nothing to claim", queue=queue.name)
                 return None
-            pause_s = 0.0 if reaped else min(LOOK_EVERY_S, max(0.01, (found.earliest_ms - found.now_ms) / 1000))
+            # Looks further apart than half a lease would be a silence themselves, and spare the claim that is waited for.
+            first_s = max(0.01, (found.earliest_ms - found.now_ms) / 1000)
+            pause_s = 0.0 if reaped else min(LOOK_EVERY_S, queue.declaration.lease_s / 4, first_s)
         if not self.child.stopping:
             raise HandlersError("the child ended before it was given a task; nothing was claimed")
         raise StoppedError("stopped before a claim")

@@ -20,10 +20,14 @@ REAPER_MS = 15_000
 
 @dataclass(frozen=True, slots=True)
 class Empty:
-    """Nothing was waiting. `earliest_ms` is when the first claim of others expires, by Redis's clock; -1 for none."""
+    """Nothing was waiting. Of others' claims the first ends at `expiry_ms` and may be reaped at `earliest_ms`, by Redis's clock; -1 for none.
+
+    They differ when the silence rule spares claims: only a heartbeat moves `expiry_ms`, so it tells that a holder lives.
+    """
 
     now_ms: int
     earliest_ms: int
+    expiry_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +165,7 @@ def _one_word(said: str) -> str:
 
 def _claimed(reply: Any, token: str) -> Claim | Empty:
     if not reply[0]:
-        return Empty(now_ms=int(reply[1]), earliest_ms=int(reply[2]))
+        return Empty(now_ms=int(reply[1]), earliest_ms=int(reply[2]), expiry_ms=int(reply[4]))
     _, now_ms, task_id, priority, first_ms, counts, wish, body = reply
     return Claim(
         id=text(task_id),

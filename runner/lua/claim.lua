@@ -2,7 +2,8 @@
 -- waiting -> claimed: give one task to one token. Released tasks come first, then the priorities in order.
 -- The stated bound: every 8th claim starts one level lower in turn, so the head of any level waits at most 8 * (levels - 1) claims.
 -- ARGV 7 token, 8 holder (pod/uid/node, no spaces), 9 an id for a bare push that has none of its own
--- RETURNS {1, now_ms, id, priority, first_ms, counters, wish, body} or {0, now_ms, when the first claim may be reaped in ms or -1, more};
+-- RETURNS {1, now_ms, id, priority, first_ms, counters, wish, body} or
+--   {0, now_ms, when the first claim may be reaped in ms or -1, more, that claim's own expiry in ms or -1};
 --   more is 1 when the call ended at its bound, among duplicates and expired tasks, and not at the end of the queue: ask again
 -- INVARIANT: a token holds at most one task and asking again answers the same; an entry whose record is claimed is never given again.
 local wrong = stale()
@@ -144,4 +145,5 @@ for _ = 1, 100 do
   if bytes > CHUNK_BYTES then break end
 end
 local first_over = call('ZRANGEBYSCORE', CLAIMS, 1, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
-return {0, NOW, first_over[2] and spared_to(tonumber(first_over[2])) or -1, more}
+local expiry = tonumber(first_over[2] or '-1')
+return {0, NOW, expiry < 0 and -1 or spared_to(expiry), more, expiry}
