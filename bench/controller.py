@@ -94,9 +94,10 @@ def _measure(stand: Stand, effort: Effort, section: Section, mode: str, of: tupl
     rates = in_turns(effort, {str(size): one.once for size, one in benches.items()}, lambda: None)
     title = f"{name}, {mode}"
     section.figures += [Figure(f"{title}, {size:,}", "items/s", rates[str(size)]) for size in benches]
-    judged = benches[JUDGED]
-    for unit, values in ((LONGEST, judged.longest_ms), (SERVER, judged.server_us), (OWN, judged.own_us)):
-        section.figures.append(Figure(f"{title}, {JUDGED:,}", unit, tuple(values[1:])))  # the first warmed up
+    for size, one in benches.items():
+        found = ((LONGEST, one.longest_ms), (SERVER, one.server_us), (OWN, one.own_us))
+        if size >= JUDGED:
+            section.figures += [Figure(f"{title}, {size:,}", unit, tuple(values[1:])) for unit, values in found]  # the first warmed up
     _judge(section, title, step)
 
 
