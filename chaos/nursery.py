@@ -68,9 +68,9 @@ class Kid:
             self.due_s = now_s + self.fate["after_s"]
         if self.due_s is None or now_s < self.due_s:
             return ""
-        self.struck = True
-        self.strike(self.fate["how"], now_s)
-        return str(self.fate["how"])
+        self.struck, how = True, str(self.fate["how"])
+        self.strike(how, now_s)
+        return how
 
     def strike(self, how: str, now_s: float) -> None:
         """Do it now."""
