@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -38,6 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, WIDE)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a run in the background is started with SIGINT ignored
+        signal.signal(number, signal.default_int_handler)
     try:
         _run(options, console)
     except (RunnerError, OSError) as error:
