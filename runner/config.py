@@ -102,6 +102,13 @@ class ControllerSettings(CommonSettings):
 
     for_s: float = seconds("How long to make passes; 0 is one pass.", 0.0, 0, 86400, env="CONTROL_FOR_S")
     every_s: float = seconds("From the start of one pass to the start of the next.", 5.0, 0.1, 3600, env="CONTROL_EVERY_S")
+    stuck_s: float = seconds("How long a Job that cannot start is left there before it is deleted.", 300.0, 0, 86400, env="CONTROL_STUCK_S")
+    release: str = setting(
+        "The release whose pods and Jobs are looked at, by its label; empty is all workers of the namespace.",
+        "",
+        allowed="a name",
+        env="CONTROL_RELEASE",
+    )
     queues_file: str = setting(
         "A file with the declarations of queues, which each pass makes true.", "", allowed="a path", env="CONTROL_QUEUES_FILE"
     )

@@ -93,6 +93,10 @@ class ClaimLostError(BrokerError):
         super().__init__(f"the claim on task {task_id!r} was lost to another holder; nothing was written")
 
 
+class ClusterError(RunnerError):
+    """Kubernetes cannot be asked, or refuses."""
+
+
 class WaitError(RunnerError):
     """`wait` ended without a result."""
 

@@ -55,6 +55,16 @@ def marks_key(prefix: str) -> str:
     return queue_key(prefix, "runner/marks")
 
 
+def findings_key(prefix: str) -> str:
+    """HASH: a queue's name to what the controller found wrong with its pods and Jobs, JSON. Expires when no pass renews it."""
+    return queue_key(prefix, "runner/findings")
+
+
+def starts_key(prefix: str) -> str:
+    """HASH: a queue's name to the pods that ended lately without a claim, JSON. A hint; may be deleted."""
+    return queue_key(prefix, "runner/starts")
+
+
 @dataclass(frozen=True)
 class Keys:
     """The keys of one queue, as the scripts take them."""

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 from redis.exceptions import ResponseError
 
 from runner import scripts
 from runner.broker.base import head, raw, read_declaration, text
+from runner.broker.notes import Notes
 from runner.broker.queue import Queue
 from runner.broker.reads import Facts, facts_of
 from runner.broker.undeclared import undeclared
 from runner.errors import ConfigError, NewerLayoutError, UndeclaredQueueError
-from runner.keys import Keys, index_key, marks_key, passes_key
+from runner.keys import Keys, index_key, marks_key
 from runner.queue import LAYOUT, Declaration
-
-NOTE = "#!lua flags=allow-oom\nreturn redis.call('HSET', KEYS[1], unpack(ARGV))"
 
 RANKS = {"moving": 1, "done": 2, "cancelled": 2, "dead": 2, "moved": 3}
 """Of two queues that know an id, the lower rank tells where the task is; what lives is 0."""
 MOST_MOVES = 10
 
 
-class Broker:
+class Broker(Notes):
     """Opens queues. `client` is redis-py's, with bytes replies and a Retry: every script can be called again."""
-
-    def __init__(self, client: Any, prefix: str = "") -> None:
-        self.client = client
-        self.prefix = prefix
 
     def open(self, name: str) -> Queue:
         """A declared queue.
@@ -112,18 +106,6 @@ class Broker:
     def keep_mark(self, queue: Queue, entry: str) -> None:
         """Remember up to which dead letter the controller need not look again."""
         self._note(marks_key(self.prefix), {queue.name: f"{queue.declaration.rev} {entry}"})
-
-    def note_pass(self, facts: dict[str, str | int]) -> None:
-        """Record that the controller ran."""
-        self._note(passes_key(self.prefix), facts)
-
-    def _note(self, key: str, facts: Mapping[str, str | int]) -> None:
-        # A bare HSET is refused when Redis is full, and it is then that passes have to go on: they make room. Told by `make chaos`.
-        self.client.eval(NOTE, 1, key, *(word for pair in facts.items() for word in pair))
-
-    def last_pass(self) -> dict[str, str]:
-        """What `note_pass` recorded last; empty if the controller never ran."""
-        return {text(k): text(v) for k, v in self.client.hgetall(passes_key(self.prefix)).items()}
 
     def undeclared(self) -> list[str]:
         """Keys that look like queues nobody declared, by the names they would have."""

@@ -25,6 +25,10 @@ class Seizing(Base):
                 started_ms, holder, _, task_id = text(line).split(" ", 3)
                 yield Holding(task_id, text(token), holder, int(started_ms))
 
+    def turn(self) -> int:
+        """How many claims succeeded since the queue was declared."""
+        return int(self.client.get(self.keys.part("turn")) or 0)
+
     def seize(self, holdings: Sequence[Holding]) -> Reaped:
         """Take over those of these claims, at most CHUNK, that are held as they were seen."""
         named: list[Argument] = [word for one in holdings[:CHUNK] for word in (raw(one.id), one.token)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -61,11 +61,3 @@ def choose(page: Sequence[Heading], declaration: Declaration, *, now_ms: int, ro
             mark = letter.entry
             strange += [] if letter.whole else [letter.entry]
     return Choice(tuple(replay), tuple(strange), looked_to, mark, open_)
-
-
-def to_be_ended(holders: Collection[str], gone: Collection[str]) -> set[str]:
-    """The holders of reaped claims whose Jobs have to go: all whose pods are not shown to be gone.
-
-    KEDA counts the Job of a frozen node as running, and starts nothing in its place as long as that Job is there.
-    """
-    return set(holders) - set(gone) - {"-"}

@@ -17,14 +17,18 @@ from collections.abc import Collection
 from runner import __version__, declare, logs
 from runner.broker import Broker
 from runner.broker.hazards import hazards
+from runner.cluster import Cluster, inside, opened, tell_once
 from runner.config import ControllerSettings, load
 from runner.connect import FAILURES, connect, explain
-from runner.controller.queue_pass import Cluster, QueuePass
+from runner.controller.cluster_pass import ClusterPass, Finding, Sight
+from runner.controller.queue_pass import QueuePass
 from runner.controller.stop import Stop
-from runner.errors import ConfigError, RunnerError, UnavailableError
+from runner.errors import ClusterError, ConfigError, RunnerError, UnavailableError
 from runner.queue import Declaration
 
 UNAVAILABLE = 3
+PODS_KEPT = 20_000
+"""Pods that were seen in earlier passes of this process, so that one that vanished is known to have been here."""
 
 
 class Controller:
@@ -32,6 +36,7 @@ class Controller:
 
     def __init__(self, broker: Broker, settings: ControllerSettings, stop: Stop, cluster: Cluster | None = None) -> None:
         self.broker, self.settings, self.stop, self.cluster = broker, settings, stop, cluster
+        self._ever: dict[str, None] = {}
 
     def run(self) -> bool:
         """One pass, or passes for `for_s`; whether all could be done."""
@@ -49,12 +54,28 @@ class Controller:
         """Every declared queue once; recorded, so that somebody can tell when no controller runs."""
         began_s, now_ms = time.monotonic(), self.broker.now_ms()
         failed = self._declare()
-        names = self.broker.names()
-        failed += [name for name in names if not self.stop.asked and not self._passed(name, now_ms)]
+        names, sight = self.broker.names(), self._sight()
+        found: dict[str, list[Finding]] = {}
+        failed += [name for name in names if not self.stop.asked and not self._passed(name, now_ms, sight, found)]
+        self.broker.note_findings(found, now_ms)
         facts: dict[str, str | int] = {"at_ms": now_ms, "took_ms": int((time.monotonic() - began_s) * 1000)}
         facts |= {"host": f"{socket.gethostname()}/{os.getpid()}", "queues": len(names), "failed": ",".join(failed), "version": __version__}
         self.broker.note_pass(facts)
         return not failed
+
+    def _sight(self) -> Sight | None:
+        """What the cluster shows; None where it cannot be asked, and leases have to do."""
+        try:
+            seen = self.cluster.snapshot() if self.cluster else None
+        except ClusterError as error:
+            tell_once(str(error))
+            return None
+        if self.cluster is None or seen is None:
+            return None
+        self._ever |= dict.fromkeys(seen.pods)
+        for uid in list(self._ever)[: max(0, len(self._ever) - PODS_KEPT)]:
+            del self._ever[uid]
+        return Sight(self.cluster, seen, self._ever, self.settings.stuck_s)
 
     def _declare(self) -> list[str]:
         """Make the queues of the file true, each by itself; what could not be."""
@@ -75,7 +96,7 @@ class Controller:
             logs.event("not declared", "error", queue=one.name, error=str(error))
             return False
 
-    def _passed(self, name: str, now_ms: int) -> bool:
+    def _passed(self, name: str, now_ms: int, sight: Sight | None, found: dict[str, list[Finding]]) -> bool:
         try:
             queue = self.broker.open(name)
         except FAILURES:
@@ -83,7 +104,10 @@ class Controller:
         except Exception as error:  # noqa: BLE001  (a declaration that cannot be read stops no other queue; it is told, and the exit code is 1)
             logs.event("queue left out", "error", queue=name, error=str(error))
             return False
-        return QueuePass(self.broker, queue, now_ms, lambda: self.stop.asked, self.cluster).run()
+        pods = ClusterPass(sight, self.broker, queue) if sight else None
+        good = QueuePass(self.broker, queue, now_ms, lambda: self.stop.asked, pods).run()
+        found |= {name: pods.found} if pods else {}
+        return good
 
 
 def main(cluster: Cluster | None = None) -> int:
@@ -110,6 +134,7 @@ def _controlled(settings: ControllerSettings, cluster: Cluster | None) -> bool:
         client = connect(settings.redis_url, retry_s=settings.connect_s, client_name="runner-controller")
         for said in hazards(client):
             logs.event("tasks can be lost", "warning", why=said)
-        return Controller(Broker(client, settings.prefix), settings, stop, cluster).run()
+        door = cluster or (opened(settings.release) if inside() else None)
+        return Controller(Broker(client, settings.prefix), settings, stop, door).run()
     except FAILURES as error:
         raise explain(error, settings.redis_url) from error

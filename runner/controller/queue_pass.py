@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from runner import logs
-from runner.broker import Broker, Queue, Reaped
+from runner.broker import Broker, Queue
 from runner.connect import FAILURES
-from runner.controller.decide import to_be_ended
+from runner.controller.cluster_pass import ClusterPass
 from runner.controller.replays import replay_due
 from runner.reaper import reap_all
 
@@ -23,16 +23,6 @@ REAPERS = 2
 """Reapers side by side in one pass: Redis settles the chunk of one while the other judges its own. Two are harmless anyway."""
 
 
-class Cluster(Protocol):
-    """What a pass asks of Kubernetes, where there is one; called by both reapers at once."""
-
-    def gone(self, holders: Collection[str]) -> Collection[str]:
-        """Those of these holders whose pods are shown to be gone."""
-
-    def end(self, holders: Collection[str]) -> int:
-        """End the Jobs of these holders; how many were ended."""
-
-
 @dataclass
 class QueuePass:
     """A pass over one queue. `did` holds what the steps did, by name; `failed` the steps that could not be done."""
@@ -41,20 +31,28 @@ class QueuePass:
     queue: Queue
     now_ms: int
     stopping: Callable[[], bool]
-    cluster: Cluster | None = None
+    cluster: ClusterPass | None = None
 
     def __post_init__(self) -> None:
         self.did: dict[str, int] = {}
         self.failed: list[str] = []
+        self.silent: set[str] = set()
 
     def run(self) -> bool:
         """All steps in their order, then the queue's line; whether all of them could be done."""
         began_s = time.monotonic()
-        for step in (self.promote, self.reap, self.expire, self.replay, self.restore, self.drop_consumers, self.trim_dead):
+        for step in self._steps():
             if not self.stopping():
                 self._tried(step.__name__, step)
         self._tried("measure", lambda: self._tell(began_s))
         return not self.failed
+
+    def _steps(self) -> list[Callable[[], None]]:
+        known = [self.promote, self.reap, self.expire, self.replay, self.restore, self.drop_consumers, self.trim_dead]
+        if self.cluster is None:
+            return known
+        # What pods tell comes before what leases tell: it has a reason, and comes sooner.
+        return [self.promote, self.cluster.seize, *known[1:], self.cluster.jobs, self.cluster.scaled]
 
     def _tried(self, name: str, step: Callable[[], None]) -> None:
         try:
@@ -85,18 +83,16 @@ class QueuePass:
         for share in shares:
             for name, number in share.result().items():
                 self._count(name, number)
+        if self.cluster is not None:
+            self.cluster.end_reaped(self.silent)
 
     def _reap_share(self) -> Counter[str]:
         did: Counter[str] = Counter()
         for reaped, settled in reap_all(self.queue, self.stopping):
             did.update({f"reaped_{name}": number for name, number in asdict(settled).items() if number})
             if self.cluster is not None:
-                did["jobs_ended"] += self._end_jobs(self.cluster, reaped)
+                self.silent.update(claim.holder for claim in reaped.claims)
         return did
-
-    def _end_jobs(self, cluster: Cluster, reaped: Reaped) -> int:
-        holders = {claim.holder for claim in reaped.claims}
-        return cluster.end(to_be_ended(holders, cluster.gone(holders)))
 
     def expire(self) -> None:
         """Tasks that were not started in time."""
@@ -127,5 +123,6 @@ class QueuePass:
     def _tell(self, began_s: float) -> None:
         found = self.queue.measure()
         facts: dict[str, Any] = {name: getattr(found, name) for name in MEASURED} | self.did
+        facts |= self.cluster.did if self.cluster else {}
         facts["oldest_wait_s"], facts["failed"] = round(found.oldest_wait_s, 3), self.failed
         logs.event("pass", queue=self.queue.name, **facts, took_ms=int((time.monotonic() - began_s) * 1000))

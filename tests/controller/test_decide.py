@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from runner.broker import Heading
-from runner.controller.decide import Fate, choose, fate, to_be_ended
+from runner.controller.decide import Fate, choose, fate
 from runner.queue import Declaration
 from runner.task import Counters
 
@@ -82,7 +82,3 @@ def test_an_entry_that_is_no_letter_is_named_once_and_passed() -> None:
     choice = choose(page, EMAILS, now_ms=NOW_MS, room=100)
 
     assert (choice.strange, choice.replay, choice.mark) == ((page[0].entry,), (page[1].entry,), page[1].entry)
-
-
-def test_the_jobs_of_all_holders_that_may_still_be_there_have_to_go() -> None:
-    assert to_be_ended({"a/1/n", "b/2/n", "-"}, {"b/2/n"}) == {"a/1/n"}

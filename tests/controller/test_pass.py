@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
 from typing import Any
 
 import pytest
@@ -284,32 +283,6 @@ def test_done_tasks_leave_nothing_once_their_time_is_over(url: str, mode: str, f
 
     kept = {queue.keys.part(word).encode() for word in ("turn", "pulse", "counts")} | {b"runner/passes"}
     assert set(client.keys()) - before <= kept
-
-
-def test_the_jobs_of_pods_that_may_still_be_there_are_ended_after_the_reap(url: str, mode: str) -> None:
-    broker, queue = declared(url, mode)
-    submit(queue, 3)
-    claim(queue, 3)
-    expire_claims(queue)
-    cluster = _Cluster()
-
-    assert one_pass(broker, cluster)
-
-    assert cluster.ended == {"pod-1", "pod-2"}
-
-
-class _Cluster:
-    """A stand-in for Kubernetes, in which the first pod is gone."""
-
-    def __init__(self) -> None:
-        self.ended: set[str] = set()
-
-    def gone(self, holders: Collection[str]) -> Collection[str]:
-        return {"pod-0"} & set(holders)
-
-    def end(self, holders: Collection[str]) -> int:
-        self.ended |= set(holders)
-        return len(holders)
 
 
 def test_a_pass_on_a_cluster(cluster_url: str, mode: str) -> None:

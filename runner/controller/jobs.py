@@ -1,0 +1,82 @@
+"""Which Jobs hold up the work: never started, or on a node that is lost. Pure; called by cluster_pass."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from runner.cluster import Job, Pod, Snapshot
+
+WAITS = (
+    *("ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable"),
+    *("CreateContainerConfigError", "CreateContainerError", "Unschedulable"),
+)
+"""What a pod that cannot start says of itself."""
+MOUNTS = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox")
+"""What only an event tells of a pod that cannot start: a volume that names a missing Secret, say."""
+MOUNT_S = 20.0
+"""A volume may be late for so long."""
+LOST_S = 15.0
+"""How long after the end of its grace a pod may still be there: its node does not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """A Job that never started. `over` when it is to be deleted."""
+
+    job: Job
+    reason: str
+    message: str
+    over: bool
+
+
+def waiting(seen: Snapshot) -> Iterator[Job]:
+    """The Jobs that have not ended and that nobody suspended."""
+    return (one for one in seen.jobs if not one.ended and not one.suspended)
+
+
+def stuck(seen: Snapshot, holders: Collection[str], after_s: float) -> list[Stuck]:
+    """Jobs that cannot start, with why. One made by an older specification is over at once: what was wrong there may be mended by now."""
+    newest = {one.name: one.generation for one in seen.scaled_jobs}
+    found = []
+    for job in waiting(seen):
+        pods = list(seen.pods_of(job))
+        if startable(pods, holders) and (why := _why(job, pods, seen)):
+            old = job.generation < newest.get(job.scaled_job, 0)
+            found.append(Stuck(job, *why, over=old or seen.now_s - job.created_s > after_s))
+    return found
+
+
+def startable(pods: Collection[Pod], holders: Collection[str]) -> bool:
+    """Whether nothing of a Job has run, and none of its pods holds a claim."""
+    return not any(one.started or one.uid in holders for one in pods)
+
+
+def _why(job: Job, pods: Collection[Pod], seen: Snapshot) -> tuple[str, str] | None:
+    for pod in pods:
+        if pod.waiting in WAITS:
+            return pod.waiting, pod.waiting_message
+        late = seen.now_s - pod.created_s > MOUNT_S
+        if late and (said := _last(seen, pod.uid, MOUNTS)):
+            return said
+    return None if pods else _last(seen, job.uid, ("FailedCreate",))
+
+
+def _last(seen: Snapshot, uid: str, reasons: Collection[str]) -> tuple[str, str] | None:
+    events = [one for one in seen.events if one.uid == uid and one.reason in reasons]
+    last = max(events, key=lambda one: one.last_s, default=None)
+    return (last.reason, last.message) if last else None
+
+
+def abandoned(seen: Snapshot, holders: Collection[str]) -> list[Job]:
+    """Jobs whose pods all were to end long ago and hold nothing: their node is lost, and KEDA counts them as running."""
+    found = []
+    for job in waiting(seen):
+        pods = list(seen.pods_of(job))
+        if pods and all(_overdue(one, seen.now_s) and one.uid not in holders for one in pods):
+            found.append(job)
+    return found
+
+
+def _overdue(pod: Pod, now_s: float) -> bool:
+    return not pod.ended and pod.deleted_s is not None and now_s - pod.deleted_s > LOST_S
