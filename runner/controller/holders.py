@@ -20,6 +20,7 @@ OWN_LIMIT = re.compile(r"exceed", re.IGNORECASE)
 """In the message of an eviction: the pod went over a limit of its own, such as its ephemeral storage."""
 UNBURNT = ("Evicted", "Preempted", "Preempting", "DeadlineExceeded", "DeletionByTaintManager", "NodeShutdown", "Terminated")
 """Ends that are the cluster's doing: the next run is likely to do better."""
+KILLED = 137
 STEM_AND_SUFFIX = 58
 """Kubernetes cuts a generated name here and puts five characters behind it."""
 
@@ -77,11 +78,18 @@ def ending_of(pod: Pod) -> Ending:
 
 
 def _kind(pod: Pod) -> Kind:
-    if pod.reason == "OOMKilled":
+    if pod.reason == "OOMKilled" or _killed_by_the_kernel(pod):
         return Kind.OOM
     if pod.reason == "Evicted" and OWN_LIMIT.search(pod.message):
         return Kind.CRASH
     return Kind.RELEASED if pod.reason in UNBURNT else Kind.LOST
+
+
+def _killed_by_the_kernel(pod: Pod) -> bool:
+    """containerd learns of the kill too late in one of three cases and says `Error`. No process inside can kill the first one of its
+    container, and nobody outside did who deletes pods: what is left is the kernel.
+    """
+    return pod.reason == "Error" and pod.exit_code == KILLED and pod.deleted_s is None
 
 
 def _where(pod: str, node: str) -> str:

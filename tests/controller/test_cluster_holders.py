@@ -86,8 +86,21 @@ def test_a_pod_is_gone_when_it_is_shown_to_be(
 def test_the_reason_decides_what_the_end_costs_and_is_kept(reason: str, message: str, kind: Kind) -> None:
     found = ending_of(stopped(reason=reason, message=message))
 
-    assert (found.kind, found.exit_code) == (kind, 137)
-    assert all(part in found.detail for part in (reason or "ended", message, "pod job-00000-abcde on node node-1", "exit code 137"))
+    assert (found.kind, found.exit_code) == (kind, 1)
+    assert all(part in found.detail for part in (reason or "ended", message, "pod job-00000-abcde on node node-1", "exit code 1"))
+
+
+@pytest.mark.parametrize(
+    ("more", "kind"),
+    [
+        ({}, Kind.OOM),
+        ({"deleted_s": 1.0}, Kind.LOST),
+        ({"reason": "ContainerStatusUnknown"}, Kind.LOST),
+        ({"exit_code": 143}, Kind.LOST),
+    ],
+)
+def test_a_container_killed_by_nobody_was_killed_for_memory(more: dict[str, Any], kind: Kind) -> None:
+    assert ending_of(stopped(**{"reason": "Error", "exit_code": 137} | more)).kind is kind
 
 
 @pytest.mark.parametrize("name", ["emails-x2b4z", "e" * 52 + "-x2b4z", "e" * 57 + "-x2b4z"])

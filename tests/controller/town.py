@@ -23,7 +23,7 @@ def pod(number: int = 0, **more: Any) -> Pod:
 
 def stopped(number: int = 0, **more: Any) -> Pod:
     """A pod that ended."""
-    return pod(number, **{"phase": "Failed", "ended": True, "exit_code": 137, "reason": "Error"} | more)
+    return pod(number, **{"phase": "Failed", "ended": True, "exit_code": 1, "reason": "Error"} | more)
 
 
 def pending(number: int = 0, **more: Any) -> Pod:
