@@ -45,17 +45,22 @@ def inside() -> bool:
     return "KUBERNETES_SERVICE_HOST" in os.environ and (ACCOUNT / "token").exists()
 
 
-def opened(release: str = "", *, namespace: str = "", kubeconfig: str | None = None) -> Cluster | None:
-    """The cluster that this process runs in, or, with `kubeconfig` (empty for the usual file), the one that a person uses; else None, and
-    why, in one line.
+def enter(release: str = "", *, namespace: str = "", kubeconfig: str | None = None) -> Cluster:
+    """The cluster that this process runs in, or, with `kubeconfig` (empty for the usual file), the one that a person uses.
+
+    Raises ClusterError.
     """
     try:
         from runner.cluster.client import Kubernetes
-    except ImportError:
-        tell_once("the Kubernetes client is not installed: pip install 'runner[kubernetes]'")
-        return None
+    except ImportError as error:
+        raise ClusterError("the Kubernetes client is not installed: pip install 'runner[kubernetes]'") from error
+    return Kubernetes(release, namespace, kubeconfig)
+
+
+def opened(release: str = "") -> Cluster | None:
+    """The cluster that this process runs in; None where there is none, and why in one line."""
     try:
-        return Kubernetes(release, namespace, kubeconfig)
+        return enter(release)
     except ClusterError as error:
         tell_once(str(error))
         return None

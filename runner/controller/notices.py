@@ -18,7 +18,7 @@ NUDGE = "runner/nudge"
 WHY = "runner/paused-because"
 """`GENERATION REASON`: the specification that we paused, and why. A newer specification lifts the pause."""
 NUDGED = "false"
-FIRST_S, LONGEST_S = 20.0, 600.0
+FIRST_S, LONGEST_S = 5.0, 600.0
 Changes = Mapping[str, str | None]
 
 

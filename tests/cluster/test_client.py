@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from runner.cluster import Cluster, Job, Pod, Snapshot, opened
+from runner.cluster import Cluster, Job, Pod, Snapshot, enter
 from runner.controller.holders import Holder, ending, ending_of, job_of
 from runner.controller.jobs import stuck
 from runner.errors import ClusterError
@@ -23,9 +23,7 @@ SLOW_S = 90
 
 @pytest.fixture(scope="session")
 def cluster(space: Namespace) -> Cluster:
-    found = opened("shop", namespace=space.name, kubeconfig=space.kubeconfig)
-    assert found is not None
-    return found
+    return enter("shop", namespace=space.name, kubeconfig=space.kubeconfig)
 
 
 @pytest.fixture(scope="session")
@@ -135,9 +133,8 @@ def test_only_the_very_job_is_deleted_and_its_pods_follow(cluster: Cluster, spac
 
 
 def test_another_release_is_not_seen(space: Namespace, town: Namespace) -> None:
-    other = opened("another", namespace=space.name, kubeconfig=space.kubeconfig)
+    other = enter("another", namespace=space.name, kubeconfig=space.kubeconfig)
 
-    assert other is not None
     assert other.snapshot().jobs == ()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runner.cluster import Cluster, ScaledJob, opened
+from runner.cluster import Cluster, ScaledJob, enter
 from runner.controller.notices import PAUSED, WHY, nudge, pause, resume
 from tests.cluster.kubectl import Namespace
 from tests.waiting import until
@@ -14,9 +14,7 @@ SLOW_S = 90
 
 @pytest.fixture
 def cluster(space: Namespace) -> Cluster:
-    found = opened("shop", namespace=space.name, kubeconfig=space.kubeconfig)
-    assert found is not None
-    return found
+    return enter("shop", namespace=space.name, kubeconfig=space.kubeconfig)
 
 
 def emails(cluster: Cluster, name: str = "emails") -> ScaledJob:

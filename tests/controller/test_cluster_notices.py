@@ -10,7 +10,7 @@ from runner.controller.notices import NUDGE, PAUSED, WHY, nudge, pause, reason, 
 from tests.controller.town import NOW_S, scaled
 
 NOW = f"{int(NOW_S)}"
-LONG_AGO, JUST_NOW = f"{int(NOW_S) - 3600} 1", f"{int(NOW_S) - 5} 1"
+LONG_AGO, JUST_NOW = f"{int(NOW_S) - 3600} 1", f"{int(NOW_S) - 2} 1"
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_nudge_pauses_nothing_and_lifts_no_persons_pause(ready: str, notes: di
     assert nudge(scaled(ready=ready, annotations=notes), NOW_S) == expected
 
 
-@pytest.mark.parametrize(("times", "after_s"), [(1, 20), (2, 40), (3, 80), (6, 600), (50, 600)])
+@pytest.mark.parametrize(("times", "after_s"), [(1, 5), (2, 10), (3, 20), (7, 320), (8, 600), (50, 600)])
 def test_nudges_in_vain_come_ever_later(times: int, after_s: int) -> None:
     at = [scaled(ready="False", annotations={NUDGE: f"{int(NOW_S) - past} {times}"}) for past in (after_s - 1, after_s)]
 
