@@ -8,7 +8,7 @@ from typing import cast
 
 import typer
 
-from runner.cli import dead, kube, queues, roles, tasks
+from runner.cli import dead, doctor, kube, pods, queues, roles, status, tasks
 from runner.errors import ConfigError, QueueFullError, RefusedError, RunnerError
 
 __all__ = ["main", "run"]
@@ -30,6 +30,9 @@ app = typer.Typer(
 )
 tasks.add_to(app)
 queues.add_to(app)
+status.add_to(app)
+pods.add_to(app)
+doctor.add_to(app)
 dead.add_to(app)
 roles.add_to(app)
 kube.add_to(app)

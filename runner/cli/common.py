@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 QueueName = Annotated[str, typer.Option("--queue", "-q", envvar="RUNNER_QUEUE", help="A declared queue.")]
+Namespace = Annotated[str, typer.Option("--namespace", "-n", envvar="RUNNER_NAMESPACE", help="Where the Jobs are; else as kubectl has it.")]
+Release = Annotated[
+    str, typer.Option("--release", envvar="RUNNER_CONTROL_RELEASE", help="The chart's release, where a namespace has several.")
+]
 AnyQueue = Annotated[str, typer.Option("--queue", "-q", help="Look only there; without it, all declared queues are asked.")]
 
 

@@ -1,4 +1,4 @@
-"""Commands about queues: queue declare, queue apply, queue ls, status. Called by cli."""
+"""Commands about queues: queue declare, queue apply, queue ls, queue resume. Called by cli."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
-from runner.cli.common import AnyQueue, Json, age, chosen, examples, opened_broker
+from runner.cli.common import Json, examples, opened_broker
 from runner.cli.output import say_json, say_table
+from runner.cli.pods import resume
 from runner.queue import Declaration
 
 NOT_GIVEN = ("name", "rev", "layout")
 LS = ("queue", "mode", "priorities", "default_priority", "lease_s", "timeout_s", "max_retries", "max_length", "rev")
-STATUS = ("queue", "mode", "waiting", "delayed", "claimed", "expired", "dead", "oldest wait", "dead by reason")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -28,8 +28,8 @@ def add_to(app: typer.Typer) -> None:
     )(declare)
     queue.command("apply", epilog=examples("runner queue apply queues.json"))(apply)
     queue.command("ls", epilog=examples("runner queue ls", "runner queue ls --json | jq '.[].name'"))(ls)
+    queue.command("resume", epilog=examples("runner queue resume emails --namespace shop"))(resume)
     app.add_typer(queue, name="queue")
-    app.command(epilog=examples("runner status", "runner status --queue emails --json"))(status)
 
 
 def _meanings() -> dict[str, str]:
@@ -104,36 +104,3 @@ def ls(as_json: Json = False) -> None:
     if as_json:
         return say_json(found)
     return say_table(LS, [[one["name"], one["mode"], ",".join(one["priorities"]), *(one[column] for column in LS[3:])] for one in found])
-
-
-def status(queue: AnyQueue = "", as_json: Json = False) -> None:
-    """Show what waits, runs and is dead in each queue, and whether the controller runs."""
-    with opened_broker() as broker:
-        measured = [(one.declaration, one.measure()) for one in chosen(broker, queue)]
-        last, strays = broker.last_pass(), [] if queue else broker.undeclared()
-    if as_json:
-        found = [{"queue": d.name, "mode": d.mode, **asdict(m), "oldest_wait_s": m.oldest_wait_s} for d, m in measured]
-        return say_json({"queues": found, "last_pass": last, "undeclared": strays})
-    rows = [
-        [
-            d.name,
-            d.mode,
-            m.waiting,
-            m.delayed,
-            m.claimed,
-            m.expired_claims,
-            m.dead,
-            age(m.oldest_waiting_ms, m.now_ms),
-            _reasons(m.dead_by_reason),
-        ]
-        for d, m in measured
-    ]
-    say_table(STATUS, rows)
-    print(f"\nController: last pass {age(int(last['at_ms']))} ago" if last else "\nController: no pass was ever recorded")
-    for key in strays:
-        print(f"Key {key!r} holds entries but is no declared queue: `runner queue declare` it, or delete it")
-    return None
-
-
-def _reasons(dead: dict[str, int]) -> str:
-    return ", ".join(f"{n} {reason}" for reason, n in sorted(dead.items()) if n) or "-"

@@ -7,6 +7,7 @@ differ from release to release. A token is projected anew every hour: an answer 
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -37,8 +38,10 @@ def _inside(account: Path) -> client.Configuration:
 def _outside(kubeconfig: str) -> tuple[client.Configuration, str]:
     """A person's file, and the namespace that it names."""
     made = client.Configuration()
-    config.load_kube_config(kubeconfig or None, client_configuration=made)
-    current = config.list_kube_config_contexts(kubeconfig or None)[1]
+    # The client reads the variable when it is imported, and never again.
+    path = kubeconfig or os.environ.get("KUBECONFIG")
+    config.load_kube_config(path, client_configuration=made)
+    current = config.list_kube_config_contexts(path)[1]
     return made, current["context"].get("namespace", "default")
 
 

@@ -101,7 +101,7 @@ class Snapshot:
         jobs = tuple(one for one in self.jobs if one.queue == queue)
         scaled = tuple(one for one in self.scaled_jobs if one.queue == queue)
         uids, names = {one.uid for one in jobs}, {one.name for one in scaled}
-        pods = {uid: one for uid, one in self.pods.items() if one.queue == queue}
+        pods = {uid: one for uid, one in self.pods.items() if one.queue == queue or one.job_uid in uids}
         events = tuple(one for one in self.events if one.uid in uids or one.uid in pods or (one.kind == "ScaledJob" and one.name in names))
         return Snapshot(self.now_s, pods, jobs, scaled, events)
 
