@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# A fresh kind cluster with KEDA and the images of this tree in it. Called by `make kind-up`, test.sh and demo.sh.
+. "$(dirname "$0")/common.sh"
+version=$(sed -n 's/^appVersion: "\(.*\)"/\1/p' charts/runner/Chart.yaml)
+
+kind delete cluster --name "$CLUSTER" >/dev/null 2>&1 || true
+say "cluster $CLUSTER"
+kind create cluster --name "$CLUSTER" --config kind-config.yaml ${KIND_NODE_IMAGE:+--image "$KIND_NODE_IMAGE"} --wait 180s --quiet
+
+say "KEDA"
+kubectl apply --server-side -f "$KEDA_MANIFEST" >/dev/null
+
+say "images"
+build worker "runner-worker:$version" . --build-arg PYTHON_IMAGE="$PYTHON_IMAGE"
+build controller "runner-controller:$version" . --build-arg PYTHON_IMAGE="$PYTHON_IMAGE"
+for handlers in 1 2; do
+    build "" "runner-kind:$handlers" tests/kind/image --build-arg WORKER_IMAGE="runner-worker:$version" --build-arg HANDLERS_VERSION="$handlers"
+done
+say "images into the node"
+load "runner-worker:$version" "runner-controller:$version" runner-kind:1 runner-kind:2 "$REDIS_IMAGE"
+
+say "waiting for KEDA"
+kubectl wait --for=condition=Available --timeout=300s --namespace keda deployment/keda-operator >/dev/null
+say "ready: export KUBECONFIG=$KUBECONFIG"

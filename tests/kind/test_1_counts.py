@@ -1,0 +1,73 @@
+"""One Job for each task, and no more at once than the queue allows. The first scenario of `make kind-test`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.kind.cluster import FULL, live, unfinished
+from tests.kind.release import Shop
+from tests.waiting import until
+
+QUEUES = ("stream", "list", "stream-ranks", "list-ranks")
+TASKS = 20
+
+
+@pytest.fixture(scope="module")
+def pushed(shop: Shop) -> dict[str, list[str]]:
+    """Twenty tasks in each queue, all queues at the same time, from zero pods."""
+    assert [name for name in QUEUES if live(shop.release.pods(name))] == []
+    return {name: _pushed(shop, name) for name in QUEUES}
+
+
+def _pushed(shop: Shop, queue: str) -> list[str]:
+    ranks = ("high", "normal", "low") if queue.endswith("ranks") else ("normal",)
+    return [id for n in range(TASKS) for id in shop.submit(queue, priority=ranks[n % len(ranks)], s=1)]
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+def test_twenty_tasks_make_twenty_jobs_and_go_back_to_zero(shop: Shop, pushed: dict[str, list[str]], queue: str) -> None:
+    found = shop.done(queue, pushed[queue], within_s=240)
+    until(lambda: not live(shop.release.pods(queue)), 60, every_s=0.5)
+
+    assert [one.counters.attempt for one in found] == [1] * TASKS
+    assert len({json.loads(one.result)["pod"] for one in found}) == TASKS, "one pod did two tasks"
+    assert len(shop.release.jobs(queue)) == TASKS
+    assert shop.measure(queue).waiting == shop.measure(queue).claimed == 0
+
+
+@pytest.mark.parametrize(
+    ("queue", "push"),
+    [
+        ("stream", ("XADD", "stream", "*", "id", "bare-1", "type", "kind.work", "payload", '{"s": 0}')),
+        ("list", ("LPUSH", "list", '{"id": "bare-1", "type": "kind.work", "payload": {"s": 0}}')),
+    ],
+)
+def test_a_bare_push_is_done_like_any_other(shop: Shop, pushed: dict[str, list[str]], queue: str, push: tuple[str, ...]) -> None:
+    shop.done(queue, pushed[queue], within_s=240)
+    before = len(shop.release.jobs(queue))
+
+    shop.release.redis_cli(*push)
+    shop.done(queue, ["bare-1"])
+
+    until(lambda: not live(shop.release.pods(queue)), 60, every_s=0.5)
+    assert len(shop.release.jobs(queue)) == before + 1
+
+
+def test_never_more_than_max_replicas_run(shop: Shop) -> None:
+    tasks, most, claimed = (100 if FULL else 30), 0, 0
+    ids = shop.submit("bounded", tasks, s=3 if FULL else 1)
+
+    def over() -> bool:
+        nonlocal most, claimed
+        most, claimed = max(most, len(unfinished(shop.release.jobs("bounded")))), max(claimed, shop.measure("bounded").claimed)
+        return shop.measure("bounded").counts.get("done", 0) >= tasks
+
+    until(over, 15 * tasks, every_s=0.2)
+    shop.done("bounded", ids)
+    until(lambda: not live(shop.release.pods("bounded")), 60, every_s=0.5)
+
+    print(f"\n    {tasks} tasks: at most {most} Jobs, {claimed} claims at once")
+    assert most <= 5 and claimed <= 5
+    assert len(shop.release.jobs("bounded")) == tasks
