@@ -17,7 +17,7 @@ from runner import Producer, wire
 from runner.broker import Queue
 from runner.connect import connect
 from runner.errors import OutOfMemoryError
-from runner.task import Receipt
+from runner.tasks import Receipt
 
 BACKLOG = 40
 BULK = 12

@@ -8,21 +8,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from runner.version import __version__
+
 if TYPE_CHECKING:
     from runner.handlers import Context, Fatal, Retry, task
     from runner.producer import Producer
 
-__version__ = "0.1.0"
 __all__ = ["Context", "Fatal", "Producer", "Retry", "__version__", "task"]
 
 _HOMES = {"Context": "runner.handlers", "Fatal": "runner.handlers", "Retry": "runner.handlers", "task": "runner.handlers"} | {
     "Producer": "runner.producer"
 }
-
-# The data module `runner.task` has the name of the public decorator, and loading a module sets it as its package's attribute.
-# Loaded here once and taken out again, it cannot turn `@runner.task` into "'module' object is not callable" later.
-import_module("runner.task")
-del globals()["task"]
 
 
 def __getattr__(name: str) -> Any:

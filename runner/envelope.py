@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from runner.task import Task
+from runner.tasks import Task
 
 TYPE_NAMES = ("type", "task_type")
 PAYLOAD_NAMES = ("payload", "data")

@@ -17,7 +17,7 @@ from runner.outcome import Ending, Kind
 from runner.reaper import settle_reaped
 from runner.settle import Settler
 from runner.supervisor import Known, Supervisor
-from runner.task import Claim, Task
+from runner.tasks import Claim, Task
 
 REAPED_AT_ONCE = 10
 UNRUN_AT_MOST = 10

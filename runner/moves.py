@@ -13,7 +13,7 @@ from runner.broker import Broker, Queue, Settled
 from runner.broker.moving import Leaving
 from runner.errors import NewerLayoutError, UndeclaredQueueError
 from runner.outcome import Verdict
-from runner.task import Claim
+from runner.tasks import Claim
 
 HERE, BACK = "here", "back"
 

@@ -14,7 +14,7 @@ from runner.moves import move_or_retry
 from runner.outcome import Action, Ending, Kind, Verdict
 from runner.queue import Declaration
 from runner.retry import decide
-from runner.task import Claim, Counters
+from runner.tasks import Claim, Counters
 
 Endings = Mapping[str, Ending]
 """How attempts ended, by the task's id, where somebody knows; the others are lost."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from runner.outcome import Action, Ending, Kind, Verdict
 from runner.queue import Declaration
-from runner.task import Counters
+from runner.tasks import Counters
 
 UNKNOWN_TYPE_DELAY_MS = 30_000
 """Longest pause between two looks for a worker that knows the type."""

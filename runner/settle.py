@@ -17,7 +17,7 @@ from runner.errors import ClaimLostError
 from runner.moves import move_or_retry
 from runner.outcome import Action, Ending, Kind, Verdict
 from runner.retry import decide
-from runner.task import Claim, Task
+from runner.tasks import Claim, Task
 
 Answer = TypeVar("Answer")
 PAUSE_S = 1.0

@@ -15,7 +15,7 @@ from typing import Any
 from runner.envelope import KNOWN, PAYLOAD_NAMES, TYPE_NAMES, Fault, shown, text_fault, to_task, whole
 from runner.errors import UnencodableError, UnreadableError
 from runner.netstrings import flat_pairs
-from runner.task import Task
+from runner.tasks import Task
 
 WIRE_VERSION = 1
 """Of docs/wire.md: what version 1 can read stays readable; raised only with an ADR and a CHANGELOG line."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from runner.broker import Queue, Settled
-from runner.task import Claim, Receipt, Submission
+from runner.tasks import Claim, Receipt, Submission
 from tests.waiting import until
 
 LINE = b'{"attempt":1}'

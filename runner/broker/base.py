@@ -11,7 +11,7 @@ from runner.errors import NewerLayoutError, OutOfMemoryError, UndeclaredQueueErr
 from runner.keys import Keys, queue_key
 from runner.queue import LAYOUT, Declaration
 from runner.scripts import Argument
-from runner.task import Counters
+from runner.tasks import Counters
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from typing import Any
 from runner.broker.base import Base, counters, raw, text
 from runner.errors import ClaimLostError
 from runner.scripts import Argument
-from runner.task import Claim
+from runner.tasks import Claim
 
 COUNTERS = {"": 0, "errors": 1, "timeouts": 2, "crashes": 3, "ooms": 4, "releases": 5, "unknown_ms": 7}
 CHUNK = 200
@@ -20,7 +20,7 @@ REAPER_MS = 15_000
 
 @dataclass(frozen=True, slots=True)
 class Empty:
-    """Nothing was waiting. Of others' claims the first ends at `expiry_ms` and may be reaped at `earliest_ms`, by Redis's clock; -1 for none.
+    """Nothing was waiting. Of others' claims the first ends at `expiry_ms` and may be reaped at `earliest_ms` (Redis's clock; -1: none).
 
     They differ when the silence rule spares claims: only a heartbeat moves `expiry_ms`, so it tells that a holder lives.
     """

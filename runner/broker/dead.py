@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from runner.broker.base import Base, counters, raw, text
-from runner.task import Counters
+from runner.tasks import Counters
 
 PAGE = 200
 

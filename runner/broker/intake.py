@@ -9,7 +9,7 @@ from runner import scripts
 from runner.broker.base import Base, raw, text
 from runner.errors import BodyTooLargeError, QueueFullError, UnknownPriorityError
 from runner.scripts import Argument
-from runner.task import Receipt, Submission
+from runner.tasks import Receipt, Submission
 
 CHUNK_TASKS = 200
 CHUNK_BYTES = 1024 * 1024

@@ -24,7 +24,7 @@ from runner.errors import BrokerError, RunnerError
 from runner.explain import FAILURES
 from runner.keys import Keys
 from runner.queue import Declaration
-from runner.task import Submission
+from runner.tasks import Submission
 
 AHEAD = 3
 """Chunks under way at most: the server runs one while the next is packed."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from runner.broker.base import Base, counters, raw, text
 from runner.broker.claims import REAPER_MS
 from runner.scripts import Argument
-from runner.task import Counters
+from runner.tasks import Counters
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runner.broker.base import Base, counters, raw, text
-from runner.task import Counters
+from runner.tasks import Counters
 
 NUMBERS = ("first_ms", "due_ms", "expires_ms", "lease_until_ms", "started_ms", "ended_ms", "life")
 

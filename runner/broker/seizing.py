@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from runner.broker.base import Base, raw, text
 from runner.broker.claims import CHUNK, REAPER_MS, Reaped, new_token, taken_over
 from runner.scripts import Argument
-from runner.task import Holding
+from runner.tasks import Holding
 
 ALIAS = "entry:"
 

@@ -106,4 +106,3 @@ def _place(entry: str) -> tuple[int, int]:
     """Where an entry's id stands in its stream."""
     ms, _, number = entry.partition("-")
     return int(ms), int(number)
-

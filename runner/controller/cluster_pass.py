@@ -20,7 +20,7 @@ from runner.controller.jobs import abandoned, startable, stuck
 from runner.controller.starts import MOST, WITHIN_S, Starts, noted
 from runner.outcome import Ending
 from runner.reaper import settle_reaped
-from runner.task import Holding
+from runner.tasks import Holding
 
 MOST_LOOKS = 500
 """Pods looked up in one pass of a queue; the next goes on."""

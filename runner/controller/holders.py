@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from runner.cluster import Job, Pod, Snapshot
 from runner.outcome import Ending, Kind
-from runner.task import Holding
+from runner.tasks import Holding
 
 UID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 OWN_LIMIT = re.compile(r"exceed", re.IGNORECASE)

@@ -14,7 +14,7 @@ import socket
 import time
 from collections.abc import Collection
 
-from runner import __version__, declare, logs
+from runner import declare, logs
 from runner.broker import Broker
 from runner.broker.hazards import hazards
 from runner.cluster import Cluster, inside, opened, tell_once
@@ -25,6 +25,7 @@ from runner.controller.queue_pass import QueuePass
 from runner.controller.stop import Stop
 from runner.errors import ClusterError, ConfigError, RunnerError, UnavailableError
 from runner.queue import Declaration
+from runner.version import __version__
 
 UNAVAILABLE = 3
 PODS_KEPT = 20_000

@@ -10,7 +10,7 @@ from runner.broker import Queue
 from runner.broker.intake import CHUNK_BYTES, CHUNK_TASKS
 from runner.errors import QueueFullError
 from runner.producer.prepare import NewTask, prepared_item
-from runner.task import Receipt, Submission
+from runner.tasks import Receipt, Submission
 
 Item = NewTask | Mapping[str, Any] | tuple[str, Any]
 """A task for `submit_many`; a tuple is (type, payload)."""

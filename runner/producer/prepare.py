@@ -13,7 +13,7 @@ from runner import wire
 from runner.envelope import shown
 from runner.errors import RefusedError
 from runner.queue import Declaration
-from runner.task import Submission
+from runner.tasks import Submission
 
 LONGEST_S = 10 * 366 * 86_400
 """Longer delays and expiries are a unit gone wrong, such as ms given for seconds."""

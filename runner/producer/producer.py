@@ -17,7 +17,7 @@ from runner.errors import RefusedError, TaskUnknownError
 from runner.producer.chunks import Item, Submitted, Tally, chunks
 from runner.producer.prepare import new_id, now_ms, prepared
 from runner.producer.waiting import Waiter
-from runner.task import Receipt
+from runner.tasks import Receipt
 from runner.url import from_environment
 
 

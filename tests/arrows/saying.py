@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runner.broker import Empty, Queue
-from runner.task import Claim, Receipt
+from runner.tasks import Claim, Receipt
 
 SHOWN = ("state", "counters", "life", "priority", "key", "wish", "holder", "progress", "reason", "detail", "result", "body", "attempts")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from runner.broker import Queue
 from runner.broker.moving import Leaving
-from runner.task import Counters
+from runner.tasks import Counters
 from tests.arrows.table import UNCHANGED, Keys, Row, rows
 from tests.making import LINE, bury, claim, held, rob, submit
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runner.broker import Queue
-from runner.task import Holding
+from runner.tasks import Holding
 from tests.arrows.saying import rows_of
 from tests.arrows.table import UNCHANGED, Row, rows
 from tests.making import claim, held, retry

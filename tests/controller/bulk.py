@@ -15,7 +15,7 @@ import redis
 from runner.broker import Broker, Facts, Queue, Settled
 from runner.broker.reads import facts_of
 from runner.queue import Declaration
-from runner.task import Submission
+from runner.tasks import Submission
 from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ import pytest
 from runner.cluster import Pod
 from runner.controller.holders import Holder, ending, ending_of, holder_of, job_of, to_look_up, uids
 from runner.outcome import Kind
-from runner.task import Holding
+from runner.tasks import Holding
 from tests.controller.town import UIDS, job, pod, seen, stopped, word
 
 HOLDER = Holder(pod().name, pod().uid, "node-1")

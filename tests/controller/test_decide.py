@@ -9,7 +9,7 @@ import pytest
 from runner.broker import Heading
 from runner.controller.decide import Fate, choose, fate
 from runner.queue import Declaration
-from runner.task import Counters
+from runner.tasks import Counters
 
 NOW_MS = 10_000_000
 OLD_MS = NOW_MS - 900_000

@@ -15,7 +15,7 @@ from runner.controller import Controller
 from runner.controller.passes import Stop
 from runner.outcome import Kind
 from runner.queue import Declaration
-from runner.task import Submission
+from runner.tasks import Submission
 from tests.controller.bulk import bury, claim, declared, expire_claims, submit, waiting_ids
 from tests.waiting import until
 

@@ -18,7 +18,7 @@ from runner.outcome import Ending, Kind
 from runner.queue import Declaration
 from runner.reaper import reap_all, settle_reaped
 from runner.settle import Settler
-from runner.task import Claim
+from runner.tasks import Claim
 from tests.keyspace import Keyspace
 from tests.making import claim, end_lease, held, submit
 

@@ -12,7 +12,7 @@ from runner.broker import Broker, Empty, Queue, Settled
 from runner.errors import ClaimLostError, QueueFullError
 from runner.queue import Declaration
 from runner.reaper import reap_all, settle_reaped
-from runner.task import Submission
+from runner.tasks import Submission
 from tests.keyspace import Keyspace, dump, pending
 from tests.making import LINE, bury, claim, dead, due, end_lease, foreign, held, push, retry, submit
 from tests.waiting import until

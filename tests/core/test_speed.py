@@ -11,7 +11,7 @@ import redis
 from runner.broker import Broker, Queue, Settled
 from runner.queue import Declaration
 from runner.reaper import reap_all
-from runner.task import Submission
+from runner.tasks import Submission
 from tests.making import due, end_lease, foreign, overdue
 
 LIMIT_MS = 20.0

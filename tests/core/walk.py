@@ -9,7 +9,7 @@ import redis
 from runner.broker import Queue, Settled
 from runner.errors import ClaimLostError
 from runner.reaper import settle_reaped
-from runner.task import Claim, Submission
+from runner.tasks import Claim, Submission
 from tests.keyspace import Keyspace, said
 from tests.making import due, end_lease
 

@@ -13,7 +13,7 @@ from demo.report import Row
 from demo.story import Told
 from demo.verdict import broken_promises
 from runner.broker import Facts
-from runner.task import Counters
+from runner.tasks import Counters
 
 
 def row(target: Path, role: str, kinds: str, workers: str, state: str = "done", reason: str | None = None, replays: int = 0) -> Row:

@@ -12,7 +12,7 @@ from runner import wire
 from runner.broker import Queue
 from runner.errors import QueueFullError, RefusedError
 from runner.producer import NewTask, Producer, Submitted
-from runner.task import Receipt
+from runner.tasks import Receipt
 from tests.making import claim
 
 

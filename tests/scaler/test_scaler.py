@@ -13,7 +13,7 @@ from runner.connect import connect
 from runner.queue import Declaration
 from runner.reaper import settle_reaped
 from runner.scaler import Scaler
-from runner.task import Submission
+from runner.tasks import Submission
 from tests.waiting import until
 
 

@@ -11,7 +11,7 @@ from runner.errors import ConfigError
 from runner.outcome import Action, Ending, Kind, Verdict
 from runner.queue import Declaration
 from runner.retry import backoff_ms, decide
-from runner.task import Counters
+from runner.tasks import Counters
 
 QUEUE = Declaration("emails", max_retries=3, max_timeouts=2, max_crashes=3, max_ooms=2, max_releases=20, backoff_s=4, max_backoff_s=60)
 NOW_MS = 1_800_000_000_000

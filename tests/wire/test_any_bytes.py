@@ -14,7 +14,7 @@ from runner import wire
 from runner.envelope import KNOWN
 from runner.errors import UnreadableError
 from runner.netstrings import flat_body, flat_pairs, join, split
-from runner.task import Task
+from runner.tasks import Task
 
 slowly = settings(deadline=None)  # the machine is shared; a slow moment is no fault
 

@@ -15,7 +15,7 @@ import pytest
 from runner import wire
 from runner.errors import UnreadableError
 from runner.netstrings import flat_body
-from runner.task import Task
+from runner.tasks import Task
 
 FILES = sorted((Path(__file__).parent / "vectors").glob("*.json"))
 VECTORS = [(f"{path.stem}: {vector['name']}", vector) for path in FILES for vector in json.loads(path.read_text())["vectors"]]

@@ -17,7 +17,7 @@ import pytest
 
 from runner import wire
 from runner.errors import UnencodableError
-from runner.task import Task
+from runner.tasks import Task
 
 MS = 1_764_500_000_123
 

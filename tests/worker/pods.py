@@ -16,7 +16,7 @@ import redis
 
 from runner.broker import Broker, Queue
 from runner.queue import Declaration
-from runner.task import Submission
+from runner.tasks import Submission
 from runner.wire import write
 from tests.waiting import until
 
