@@ -17,10 +17,12 @@ from runner.config import ControllerSettings
 from runner.controller import Controller
 from runner.controller.stop import Stop
 from runner.errors import WaitTimeoutError
+from runner.outcome import Ending, Kind
 from runner.producer import NewTask, Producer
 from runner.queue import Declaration
+from runner.reaper import settle_reaped
 from tests.acl.users import FILES, PREFIX, USERS, Guarded, granted, make_users, rules
-from tests.making import bury, claim, due, end_lease, overdue, retry
+from tests.making import bury, claim, due, end_lease, held, overdue, retry
 from tests.servers import DURABLE, binary_of
 from tests.waiting import until
 from tests.worker.pods import Pod
@@ -334,3 +336,27 @@ def called(_guarded: Guarded, tmp_path_factory: pytest.TempPathFactory) -> dict[
 @pytest.mark.parametrize("user", USERS)
 def test_no_command_is_granted_that_its_work_does_not_call(called: dict[str, set[str]], user: str) -> None:
     assert granted(user) - called[user] - GRANTED_FOR_MORE == ({"client"} if user == "keda" else set())
+
+
+@pytest.mark.parametrize("user", ["worker", "controller"])
+def test_what_was_killed_for_memory_moves_as_either_user(guarded: Guarded, user: str) -> None:
+    admin, mode = Broker(guarded.admin, PREFIX), opened(guarded, "admin").declaration.mode
+    big, small = admin.declare(Declaration("big", mode=mode)), admin.declare(Declaration("small", mode=mode, oom_to="big"))
+    held(small, "a", key="k")
+    queue = Broker(guarded.client(user), PREFIX).open("small")
+
+    taken = queue.seize(queue.holdings())
+    done = settle_reaped(queue, taken.claims, taken.now_ms, {"a": Ending(Kind.OOM)})
+
+    assert done.moved == 1
+    assert claim(big, "t2").id == "a"
+
+
+def test_the_controller_may_note_what_it_found(guarded: Guarded) -> None:
+    broker = Broker(guarded.client("controller"), PREFIX)
+
+    broker.note_findings({"emails": [{"kind": "stuck"}]}, broker.now_ms())
+    broker.note_starts("emails", {"turn": broker.open("emails").turn()})
+
+    assert broker.findings(broker.now_ms()) == {"emails": [{"kind": "stuck"}]}
+    assert broker.starts("emails") == {"turn": 0}

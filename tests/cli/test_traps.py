@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -107,4 +108,9 @@ def test_each_trap_of_a_mode_is_seen(mode_: str, change: Callable[[Spec], object
 )
 def test_versions_before_the_oldest_supported_ones_are_told(versions: dict[str, str], said: list[str]) -> None:
     assert [about for about, _ in _versions(versions)] == said
-    assert set(SUPPORTED) == {"Kubernetes", "KEDA"}
+
+
+def test_the_readme_names_the_oldest_supported_versions() -> None:
+    page = " ".join((Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").split())
+
+    assert all(f"{name} {major}.{minor} or later" in page for name, (major, minor) in SUPPORTED.items())
