@@ -55,7 +55,7 @@ class Piles:
 
     def put(self, claim: Claim, verdict: Verdict, line: bytes) -> None:
         """Put one claim where its verdict sends it. Only its body tells a bare push's own id, so it moves nowhere before that was asked."""
-        if claim.moving_to or (verdict.action is Action.MOVE and not claim.fresh):
+        if verdict.action is Action.MOVE and not claim.fresh:
             self.moving.append((claim, verdict, line))
         elif verdict.action is Action.RELEASE:
             self.back.append((claim, line))
@@ -108,11 +108,11 @@ def _judged(declaration: Declaration, claims: Sequence[Claim], now_ms: int, endi
 
     piles = Piles()
     for claim in claims:
-        ending = endings.get(claim.id)
-        if ending is not None and not claim.moving_to:
+        ending = endings.get(claim.id) if endings and not claim.moving_to else None
+        if ending is not None:
             piles.put(claim, *_known(claim, ending, declaration, now_ms))
         else:
-            piles.put(claim, *_lost(claim, lost(claim.counters), now_ms))
+            _put_lost(piles, claim, lost(claim.counters), now_ms)
     return piles
 
 
@@ -122,7 +122,12 @@ def _known(claim: Claim, ending: Ending, declaration: Declaration, now_ms: int) 
     return decide(ending, claim.counters, declaration, now_ms=now_ms, jitter=0.0), line
 
 
-def _lost(claim: Claim, verdict: Verdict, now_ms: int) -> tuple[Verdict, bytes]:
+def _put_lost(piles: Piles, claim: Claim, verdict: Verdict, now_ms: int) -> None:
+    """As `put`, short: a pass may settle 100,000 lost claims, which nothing moves or hands back."""
     detail = f"the claim of {claim.holder} expired: its pod, its node or Redis went away"
     line = lost_line(detail=detail, number=claim.counters.attempt, holder=claim.holder, started_ms=claim.started_ms, ended_ms=now_ms)
-    return Verdict(verdict.action, verdict.reason, detail, verdict.counter, verdict.delay_ms), line
+    if claim.moving_to:
+        piles.moving.append((claim, verdict, line))
+        return
+    pile = piles.dead if verdict.action is Action.BURY else piles.again
+    pile.append(Settled(claim.id, claim.token, verdict.counter, line, verdict.delay_ms, verdict.reason, detail))

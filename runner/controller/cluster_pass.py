@@ -109,6 +109,8 @@ class ClusterPass:
                 self._find("paused", one.name, "paused by a person", "", 0.0)
 
     def _looping(self, jobs: Collection[Job]) -> bool:
+        if not any(one.ended == "Failed" for one in jobs):
+            return False
         kept = self.broker.starts(self.queue.name)
         before = Starts(**kept) if kept else Starts()
         after = noted(before, self.queue.turn(), jobs, self.seen.now_s)
