@@ -14,6 +14,17 @@
 {{- include "runner.check.priorities" $with -}}
 {{- include "runner.check.times" $with -}}
 {{- include "runner.check.pod" $with -}}
+{{- include "runner.check.escalate" (dict "at" $with.at "name" $name "queue" $queue "queues" $.Values.queues) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "runner.check.escalate" -}}
+{{- $to := .queue.escalate.outOfMemoryTo -}}
+{{- if and $to (or (eq $to .name) (not (hasKey .queues $to))) -}}
+{{- fail (printf "%s.escalate.outOfMemoryTo %q is no other queue of this release: add it to queues, with more memory" .at $to) -}}
+{{- end -}}
+{{- if and $to (lt (int .queue.maxOoms) 2) -}}
+{{- fail (printf "%s.escalate.outOfMemoryTo needs maxOoms of at least 2: at 1 the first kill for memory is the last start" .at) -}}
 {{- end -}}
 {{- end -}}
 
