@@ -6,8 +6,9 @@ import random
 
 import redis
 
-from runner.broker import Queue, Settled
+from runner.broker import Queue, Reaped, Settled
 from runner.errors import ClaimLostError
+from runner.outcome import Ending, Kind
 from runner.reaper import settle_reaped
 from runner.tasks import Claim, Submission
 from tests.keyspace import Keyspace, said
@@ -43,6 +44,8 @@ class Walk:
             self.settle_with_a_past_token: 6,
             self.lose_holders: 3,
             self.reap: 5,
+            self.seize: 3,
+            self.move: 4,
             self.promote: 6,
             self.expire: 3,
             self.replay: 3,
@@ -75,11 +78,12 @@ class Walk:
         )
 
     def _submit(self, chunk: list[Submission]) -> None:
+        # A new run of a key takes the place of the key's dead letter, also where its own id had a life before and the receipt tells of that.
+        superseded = {task.key: self._dead_with(task.key) for task in chunk if task.key}
         for receipt, task in zip(self.queue.submit(chunk), chunk, strict=True):
+            if receipt.created:
+                self.known -= superseded.get(task.key, set())
             self.known.add(receipt.id)
-            before = (receipt.after or "").partition(" ")
-            if before[0] == "dead" and before[2] != task.id:
-                self.known.discard(before[2])
 
     def push(self) -> None:
         body, key = f"bare-{self.steps}", self.queue.keys.watched(self.random.choice(PRIORITIES))
@@ -186,15 +190,42 @@ class Walk:
                 end_lease(self.queue, claim.id)
 
     def reap(self) -> None:
-        reaped = self.queue.reap(self.random.choice([1, 200]))
+        self._take_over(self.queue.reap(self.random.choice([1, 200])))
+
+    def seize(self) -> None:
+        holdings = self.queue.holdings()
+        self._take_over(self.queue.seize(self.random.sample(holdings, len(holdings) // 3)))
+
+    def _take_over(self, reaped: Reaped) -> None:
         taken = {claim.id for claim in reaped.claims}
         self.past += [(name, token) for name, token in self.silent if name in taken]
         self.past += [(claim.id, token) for token, claim in self.mine.items() if claim.id in taken]
         self.mine = {token: claim for token, claim in self.mine.items() if claim.id not in taken}
         if self.random.random() < 0.8:
-            settle_reaped(self.queue, reaped.claims, reaped.now_ms)
+            endings = {
+                name: Ending(self.random.choice([Kind.LOST, Kind.RELEASED, Kind.OOM])) for name in taken if self.random.random() < 0.5
+            }
+            settle_reaped(self.queue, reaped.claims, reaped.now_ms, endings)
         elif taken:
             end_lease(self.queue, *taken)
+
+    def move(self) -> None:
+        """Towards a queue that has gone since: whoever goes on with it brings it back, unless it was there already."""
+        if not (one := self._one()) or one[1].fresh:
+            return
+        token, found = one
+        words = [self.queue.move_out(found.id, token, "gone", b"{}") for _ in range(2)]
+        if isinstance(words[0], str):
+            assert words in (["lost", "lost"], ["cancelled", "again"]), words
+            return
+        assert words[0] == words[1]
+        after = self.random.choice([self.queue.move_back, lambda name, token: self.queue.move_done(name, token, "gone"), None])
+        if after is None:
+            end_lease(self.queue, found.id)
+            return
+        assert after(found.id, token) == "ok"
+        if (facts := self.queue.look(found.id)) and facts.state == "claimed":
+            assert self.queue.retry([Settled(found.id, token)]) == ["ok"]
 
     def promote(self) -> None:
         due(self.queue, *self.random.sample(sorted(self.known), min(5, len(self.known))))
