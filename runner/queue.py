@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, fields
 from typing import Any
@@ -14,6 +15,7 @@ LAYOUT = 1
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 MODES = ("stream", "list")
 REPLAYED = ("crash", "timeout", "lost")
+REPLAYABLE = (*REPLAYED, "error", "retry", "oom", "released", "unknown_type")
 NEVER_REPLAYED = ("fatal", "unreadable", "expired", "cancelled")
 PARTS = (
     *("queue", "tasks", "bodies", "claims", "held", "delayed", "expiries", "keys"),
@@ -28,7 +30,9 @@ class Declaration:
 
     name: str
     mode: str = "stream"
+    """`stream` or `list`: what the queue is in Redis, and so whether it is pushed to with XADD or LPUSH."""
     priorities: tuple[str, ...] = ("high", "normal", "low")
+    """Names, highest first, at most 5."""
     default_priority: str = ""
     """Lives under the queue's plain name; empty is `normal` where that exists, else the middle one."""
     default_type: str = ""
@@ -36,26 +40,37 @@ class Declaration:
     lease_s: float = 30.0
     """How long a claim lives without a heartbeat; the heart beats every third of it."""
     timeout_s: float = 600.0
+    """How long an attempt may run, where its task does not say."""
     max_timeout_s: float = 3600.0
+    """The longest timeout that a task may ask for."""
     max_retries: int = 3
     """Runs after a first one that raised; 3 is four starts."""
     max_timeouts: int = 2
     """Starts that may time out before the task is buried."""
     max_crashes: int = 3
+    """Starts that may crash or be lost before the task is buried."""
     max_ooms: int = 2
     """Starts that may be killed for memory, here and where `oom_to` moved the task, by the cap of the queue that it is in."""
     oom_to: str = ""
     """The queue with bigger pods that a task killed for memory goes on in, instead of running here again."""
     max_releases: int = 20
+    """Hand-backs, as by evicted pods, before the task is buried."""
     backoff_s: float = 5.0
+    """Wait before the second run, twice as long before each next one, cut at random by up to half."""
     max_backoff_s: float = 600.0
+    """The longest such wait."""
     unknown_type_grace_s: float = 600.0
+    """How long a type that no worker knows is tried again."""
     max_length: int = 0
+    """Tasks that the queue may hold before a submit is refused; 0 is no limit."""
     max_body_bytes: int = 1024 * 1024
+    """The largest body that a submit takes."""
     keep_done_s: float = 604_800.0
     """How long a done id answers a second submit, and its result can be read."""
     dead_max: int = 100_000
+    """Dead letters kept, the newest; 0 keeps none."""
     dead_max_age_s: float = 30 * 86_400.0
+    """How long a dead letter is kept; 0 keeps none."""
     replay: tuple[str, ...] = REPLAYED
     """Reasons for which the controller replays a dead letter by itself; empty is never."""
     replay_after_s: float = 900.0
@@ -63,6 +78,7 @@ class Declaration:
     replay_max: int = 1
     """Automatic replays of one task."""
     replay_per_pass: int = 100
+    """Automatic replays at most in one pass of the controller."""
     rev: int = 0
     """Raised at every declare, so that a process with an old declaration notices."""
     layout: int = LAYOUT
@@ -75,6 +91,14 @@ class Declaration:
         for wrong, said in self._faults():
             if wrong:
                 raise ConfigError(f"queue {self.name!r}: {said}")
+
+    def check_new(self) -> None:
+        """Raise ConfigError for what no queue is newly declared with; one that is stored so already stays readable."""
+        for field in fields(self):
+            if isinstance(field.default, (int, float)) and not 0 <= getattr(self, field.name) < math.inf:
+                raise ConfigError(f"queue {self.name!r}: {field.name} is {getattr(self, field.name)}, not a number from 0 up")
+        if not set(self.replay) <= set(REPLAYABLE):
+            raise ConfigError(f"queue {self.name!r}: replay holds reasons, of {', '.join(REPLAYABLE)}")
 
     def _faults(self) -> list[tuple[bool, str]]:
         known = self.priorities
@@ -90,9 +114,9 @@ class Declaration:
             (min(self.max_timeouts, self.max_crashes, self.max_ooms) < 1, "max_timeouts, max_crashes and max_ooms are at least 1"),
             (bool(self.oom_to) and (self.oom_to == self.name or not NAME.fullmatch(self.oom_to)), "oom_to names another queue"),
             (bool(self.oom_to) and self.max_ooms < 2, "oom_to needs max_ooms of at least 2: at 1 the first kill is the last start"),
-            (min(self.max_retries, self.max_releases) < 0, "max_retries and max_releases are at least 0"),
             (self.keep_done_s < 1 or self.max_body_bytes < 1, "keep_done_s and max_body_bytes are at least 1"),
             (any(r in NEVER_REPLAYED for r in self.replay), f"replay never holds {', '.join(NEVER_REPLAYED)}: another run cannot help"),
+            (min(self.max_retries, self.max_releases) < 0, "max_retries and max_releases are at least 0"),
         ]
 
     @property

@@ -36,8 +36,9 @@ class Broker(Notes):
     def declare(self, declaration: Declaration) -> Queue:
         """Write a declaration; saying the same again changes only its rev.
 
-        Raises ConfigError when mode or priorities would change under tasks, NewerLayoutError.
+        Raises ConfigError when a limit makes no sense or mode or priorities would change under tasks, NewerLayoutError.
         """
+        declaration.check_new()
         rev = None
         while rev is None:
             with suppress(scripts.StaleDeclaration):  # somebody else declared it at the same moment

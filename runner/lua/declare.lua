@@ -22,7 +22,7 @@ for _, name in ipairs(NAMES) do
   local wanted = STREAM and 'stream' or 'list'
   if kind ~= 'none' and kind ~= wanted then
     local length = kind == 'stream' and call('XLEN', WATCHED[name]) or kind == 'list' and call('LLEN', WATCHED[name]) or 1
-    if length > 0 then return redis.error_reply('QUEUEBUSY key ' .. WATCHED[name] .. ' holds a ' .. kind) end
+    if length > 0 then return redis.error_reply('QUEUEBUSY a ' .. kind .. ' in key ' .. WATCHED[name]) end
     call('DEL', WATCHED[name])
   end
   if STREAM then redis.pcall('XGROUP', 'CREATE', WATCHED[name], GROUP, '0', 'MKSTREAM') end
