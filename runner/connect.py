@@ -19,11 +19,20 @@ import redis
 from redis.backoff import AbstractBackoff, NoBackoff
 from redis.cluster import ClusterNode, RedisCluster
 from redis.connection import parse_url
-from redis.exceptions import AuthenticationError, ClusterDownError, MasterDownError, ReadOnlyError, RedisClusterException, TryAgainError
+from redis.exceptions import (
+    AuthenticationError,
+    ClusterDownError,
+    MasterDownError,
+    ReadOnlyError,
+    RedisClusterException,
+    ResponseError,
+    TryAgainError,
+)
 from redis.retry import Retry
+from redis.sentinel import MasterNotFoundError
 
 from runner.errors import ConfigError
-from runner.explain import FAILURES, explain
+from runner.explain import FAILURES, NO_DATABASE, explain
 from runner.masking import masked
 
 __all__ = ["FAILURES", "Client", "connect", "explain", "unretried"]
@@ -42,6 +51,7 @@ PASSING = (
 )
 """Errors that go away when a server comes back, finishes loading, or a failover ends."""
 FIRST_S, LONGEST_S = 0.05, 1.0
+SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster")
 SOCKET = {"socket_timeout": 5.0, "socket_connect_timeout": 5.0, "health_check_interval": 25}
 
 
@@ -69,7 +79,8 @@ class _Until(AbstractBackoff):
 
 
 def _hopeless(error: BaseException) -> bool:
-    return isinstance(error, AuthenticationError) or "cluster mode is not enabled" in str(error).lower()
+    said = str(error).lower()
+    return isinstance(error, AuthenticationError) or "cluster mode is not enabled" in said or NO_DATABASE in said
 
 
 class _Patient(Retry):
@@ -124,6 +135,8 @@ def connect(url: str, *, retry_s: float = 15.0, client_name: str = "") -> Client
         common["client_name"] = "-".join(client_name.split())
     scheme = url.partition("://")[0]
     try:
+        if scheme not in SCHEMES:
+            raise ValueError(f"it begins with one of {', '.join(f'{one}://' for one in SCHEMES)}")
         if scheme.endswith("+sentinel"):
             return _behind_sentinel(_taken_apart(url, 26379), common)
         if scheme.endswith("+cluster"):
@@ -138,8 +151,32 @@ def unretried(url: str, *, client_name: str = "") -> Client:
     return connect(url, retry_s=0.0, client_name=client_name)
 
 
+def _greet(connection: Any) -> None:
+    """What redis-py does at the start of a connection; there a database that is not there is a failure, not an answer."""
+    try:
+        connection.on_connect()
+    except ResponseError as error:
+        raise redis.ConnectionError(str(error)) if NO_DATABASE in str(error).lower() else error from error
+
+
+class _Sentinels(redis.Sentinel):
+    """Sentinels, of which one may be a plain server by mistake."""
+
+    def discover_master(self, service_name: str) -> Any:
+        """The master's address."""
+        try:
+            return super().discover_master(service_name)  # type: ignore[no-untyped-call]
+        except ResponseError as error:
+            if "unknown command" not in str(error).lower():
+                raise
+            raise MasterNotFoundError("what answers there is no Sentinel") from error
+
+
 def _single(url: str, common: dict[str, Any]) -> redis.Redis:
-    client = redis.Redis.from_url(url, **common)
+    path = url.partition("://")[2].partition("?")[0].rpartition("@")[2].partition("/")[2].strip("/")
+    if path and not path.isdecimal() and not url.startswith("unix"):
+        raise ValueError(f"{path!r} is no number of a database, as in redis://host:6379/0")
+    client = redis.Redis.from_url(url, **common, redis_connect_func=_greet)
     pool = client.connection_pool
     pool.connection_class(**pool.connection_kwargs)  # an unknown option is told now, not at the first command
     return client
@@ -150,7 +187,7 @@ def _behind_sentinel(address: _Address, common: dict[str, Any]) -> redis.Redis:
         raise ValueError("it names no service, as in redis+sentinel://host:26379/SERVICE/0")
     tls = {key: value for key, value in address.options.items() if key.startswith("ssl")}
     own = SOCKET | {"retry": Retry(NoBackoff(), 0)} | tls | address.sentinel_options
-    sentinel = redis.Sentinel(address.hosts, sentinel_kwargs=own, **(common | address.options))
+    sentinel: Any = _Sentinels(address.hosts, sentinel_kwargs=own, redis_connect_func=_greet, **(common | address.options))  # type: ignore[no-untyped-call]
     master: redis.Redis = sentinel.master_for(address.path[0])
     return master
 

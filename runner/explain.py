@@ -33,6 +33,8 @@ FAILURES: tuple[type[Exception], ...] = (
 )
 """What redis-py raises when Redis could not be asked, as against an answer; for `except FAILURES as error: raise explain(error, url)`."""
 
+NO_DATABASE = "db index is out of range"
+
 _AUTHENTICATION = (
     ("wrongpass", "refused the user or password of the URL"),
     ("invalid username-password", "refused the user or password of the URL"),
@@ -75,6 +77,8 @@ def _what(error: BaseException) -> str:
         return _of_sentinel(text)
     if isinstance(error, NoPermissionError):
         return f"does not permit this user a command or key that is needed: {text}"
+    if NO_DATABASE in text.lower():
+        return "has no database of that number"
     denied = next((said for sign, said in _AUTHENTICATION if sign in text.lower()), "")
     said = denied or next((said for kind, said in _BY_TYPE if isinstance(error, kind)), "") or _of_cluster(error, text)
     return said or _of_network(error, text)
@@ -84,6 +88,8 @@ def _of_sentinel(text: str) -> str:
     denied = next((said for sign, said in _AUTHENTICATION if sign in text.lower()), "")
     if denied:
         return f"cannot be found: the Sentinel {denied} (its own password is ?sentinel_password=, the master's stands before the @)"
+    if "no Sentinel" in text:
+        return f"cannot be found: {text}, which a redis:// URL would reach"
     return f"cannot be found: no Sentinel there knows a living master of that name ({text})"
 
 

@@ -164,7 +164,9 @@ def test_a_server_that_is_no_cluster_is_explained(port_url: str) -> None:
     "url",
     [
         "http://host",
+        "nowhere",
         "redis://host:port",
+        "redis://host/zero",
         "redis://host/zero?socket_timeout=soon",
         "redis://host?no_such_option=1",
         "redis+sentinel://host:26379",
