@@ -55,7 +55,8 @@ def run(args: list[str]) -> int:
         return answer if isinstance(answer, int) else 0
     except UsageFault as fault:
         said = fault.format_message().rstrip(".")  # type: ignore[attr-defined]
-        return _failed(f"{said} (see `runner --help`)", getattr(fault, "exit_code", 2))
+        where = getattr(getattr(fault, "ctx", None), "command_path", "runner")
+        return _failed(f"{said} (see `{where} --help`)", getattr(fault, "exit_code", 2))
     except (typer.Abort, KeyboardInterrupt):
         return 130
     except SystemExit:  # click's answer to a closed pipe: the reader has what it wanted, as in `main`

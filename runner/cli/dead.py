@@ -13,15 +13,18 @@ import typer
 from runner.cli.common import AnyQueue, Json, age, chosen, examples, opened_broker
 from runner.cli.output import say_json, say_table
 from runner.errors import ConfigError, TaskUnknownError
+from runner.outcome import Kind
 
 if TYPE_CHECKING:
     from runner.broker import Broker, Queue
+    from runner.broker.dead import DeadLetter
 
 Ids = Annotated[list[str] | None, typer.Argument(help="Ids of dead tasks.")]
 All = Annotated[bool, typer.Option("--all", help="All dead letters that the other options leave.")]
 Reason = Annotated[str, typer.Option(help="Only those buried for this reason, such as crash or timeout.")]
 Max = Annotated[int, typer.Option("--max", min=1, help="At most so many.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell how many.")]
+REASONS = tuple(kind for kind in Kind if kind not in (Kind.DONE, Kind.CANCELLED))
 COLUMNS = ("id", "queue", "reason", "runs", "buried", "detail")
 
 
@@ -36,6 +39,7 @@ def add_to(app: typer.Typer) -> None:
 
 def ls(queue: AnyQueue = "", reason: Reason = "", most: Max = 50, as_json: Json = False) -> None:
     """List dead letters, newest first."""
+    _check(reason)
     with opened_broker() as broker:
         letters = [(q.name, one) for q in chosen(broker, queue) for one in islice(_letters(q, reason), most)]
     letters = sorted(letters, key=lambda pair: pair[1].buried_ms, reverse=True)[:most]
@@ -43,7 +47,7 @@ def ls(queue: AnyQueue = "", reason: Reason = "", most: Max = 50, as_json: Json 
         return say_json([{"queue": name, **asdict(one), "attempts": _attempts(one.attempts)} for name, one in letters])
     return say_table(
         COLUMNS,
-        [[one.id, name, one.reason, one.counters.attempt - 1, f"{age(one.buried_ms)} ago", one.detail[:80]] for name, one in letters],
+        [[one.id, name, one.reason, _runs(one), f"{age(one.buried_ms)} ago", one.detail[:80]] for name, one in letters],
     )
 
 
@@ -87,12 +91,18 @@ def _each(
 ) -> int:
     if bool(ids) == every:
         raise ConfigError("name the ids of dead tasks, or --all")
+    _check(reason)
     with opened_broker() as broker:
         entries = _named(broker, ids, queue) if ids else _matching(broker, queue, reason, most)
         found = sum(len(some) for _, some in entries)
         done = 0 if dry_run else sum(act(q, some) for q, some in entries if some)
     say_json({"found": found, word: done, "dry_run": dry_run}) if as_json else print(f"{found} found, {done} {word}")
     return 0 if dry_run or done == found else 1
+
+
+def _check(reason: str) -> None:
+    if reason and reason not in REASONS:
+        raise ConfigError(f"{reason!r} is no reason for a dead letter: use one of {', '.join(REASONS)}")
 
 
 def _named(broker: Broker, ids: list[str], queue: str) -> list[tuple[Queue, list[str]]]:
@@ -123,6 +133,11 @@ def _entries(queue: Queue, reason: str) -> Iterator[str]:
 
 def _letters(queue: Queue, reason: str) -> Iterator[Any]:
     return (one for one in queue.dead_letters(newest_first=True) if reason in ("", one.reason))
+
+
+def _runs(letter: DeadLetter) -> int:
+    """How often its handler was started since its last replay."""
+    return letter.counters.attempt - (letter.reason != Kind.FATAL)
 
 
 def _attempts(lines: bytes) -> list[dict[str, object]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -44,7 +45,7 @@ def submit(
     task_id: Annotated[str | None, typer.Option(help="Its id; a new one is made without it.")] = None,
     key: Annotated[str | None, typer.Option(help="A business key: at most one task of it at a time.")] = None,
     version: Annotated[int | None, typer.Option(help="The version of the type.")] = None,
-    wait: Annotated[float | None, typer.Option(help="Wait so many seconds for the result, and print it.")] = None,
+    wait: Annotated[float | None, typer.Option(min=0, help="Wait so many seconds for the result, and print it.")] = None,
     as_json: Json = False,
 ) -> None:
     """Submit a task, and print its id and state."""
@@ -64,10 +65,12 @@ def submit(
 
 
 def _payload(text: str) -> Any:
-    if text == "-":
-        text = sys.stdin.read()
     try:
+        if text == "-":
+            text = sys.stdin.buffer.read().decode("utf-8-sig")
         return json.loads(text) if text.strip() else None
+    except UnicodeDecodeError as error:
+        raise RefusedError(f"the payload is not UTF-8: byte {error.start} is 0x{error.object[error.start]:02x}") from error
     except (ValueError, RecursionError) as error:
         raise RefusedError(f"the payload is not valid JSON ({error}); a text needs its own quotes: '\"text\"'") from error
 
@@ -96,7 +99,7 @@ def inspect(task_id: str, queue: AnyQueue = "", as_json: Json = False) -> None:
     if not found:
         raise TaskUnknownError(f"no queue knows task {task_id!r}")
     name, facts = found
-    known = {"id": task_id, "queue": name, **{k: v for k, v in asdict(facts).items() if v not in (None, b"", "")}}
+    known = {"id": task_id, "queue": name, **{k: v for k, v in asdict(facts).items() if v not in (None, b"", "", "-")}}
     attempts = read_attempts(known.pop("attempts", b""))
     result = known.pop("result", None)
     known |= {"result": json.loads(result)} if result else {}
@@ -111,11 +114,20 @@ def _tell(known: dict[str, Any]) -> None:
     body = known.pop("body", None)
     counts = known.pop("counters")
     known["counters"] = ", ".join(f"{n} {name}" for name, n in counts.items() if n) or "-"
-    for name in [name for name in known if name.endswith("_ms") and name != "lease_until_ms"]:
-        known[name] = f"{known[name]} ({age(known[name])} ago)"
+    for name in [name for name in known if name.endswith("_ms")]:
+        known[name] = f"{known[name]} ({_when(known[name])})"
+    if "progress" in known:
+        known["progress"] = known["progress"].replace("_", " ")
+    if "result" in known:
+        known["result"] = json.dumps(known["result"], ensure_ascii=False)
     if body is not None:
         known["body"] = f"{body[:PREVIEW].decode('utf-8', 'backslashreplace')}{' ...' if len(body) > PREVIEW else ''} ({len(body)} bytes)"
     say_table(("fact", "value"), list(known.items()))
+
+
+def _when(at_ms: int) -> str:
+    now_ms = time.time() * 1000
+    return f"in {age(int(now_ms), at_ms)}" if at_ms > now_ms else f"{age(at_ms, now_ms)} ago"
 
 
 def _tell_attempts(attempts: list[dict[str, Any]]) -> None:
