@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ class Errand:
             client = connect(self.settings.redis_url, retry_s=self.settings.connect_s, client_name="runner-worker")
             known = self.child.await_ready()
             queue = Broker(client, self.settings.prefix).open(self.settings.queue)
-            self._check_idle(queue)
+            self._check(queue)
             for _ in range(UNRUN_AT_MOST):
                 claim = self._find(queue)
                 if claim is None or self._handled(queue, claim, known):
@@ -49,7 +50,11 @@ class Errand:
             raise explain(error, self.settings.redis_url) from error
         return 0
 
-    def _check_idle(self, queue: Queue) -> None:
+    def _check(self, queue: Queue) -> None:
+        """What is wrong is told before anything is claimed."""
+        folder = Path(self.settings.ready_file).parent
+        if self.settings.ready_file and not (folder.is_dir() and os.access(folder, os.W_OK)):
+            raise ConfigError(f"RUNNER_READY_FILE is {self.settings.ready_file!r}: allowed is a path in a folder that may be written to")
         least_s = queue.declaration.lease_s + 5
         if 0 < self.settings.idle_s < least_s:
             wrong = f"RUNNER_IDLE_S is {self.settings.idle_s:g}, but queue {queue.name!r} needs at least its lease + 5 s, {least_s:g}"
@@ -120,7 +125,7 @@ class Errand:
 
     def _progress(self) -> str:
         said = self.child.progress
-        return f"{said[0]:.3f}" if said else "-"
+        return f"{said[0]:.3f} {said[1].encode(errors='replace').decode()}" if said else "-"
 
     def _hear(self, word: str) -> None:
         logs.event(f"heard {word}", "warning", queue=self.settings.queue)

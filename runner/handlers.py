@@ -213,7 +213,7 @@ def _innermost(error: BaseException) -> str:
     place, frame = "", error.__traceback__
     while frame:
         file = frame.tb_frame.f_code.co_filename
-        if file != __file__ and not file.startswith("<frozen"):
+        if file not in (__file__, importlib.__file__) and not file.startswith("<frozen"):
             place = f"{file}:{frame.tb_lineno}"
         frame = frame.tb_next
     return place

@@ -62,4 +62,7 @@ def leave(code: int) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:]:
+        logs.event("refused to start", "error", error="there are no options here: settings are environment variables, see docs/settings.md")
+        leave(2)
     leave(main())

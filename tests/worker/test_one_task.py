@@ -173,6 +173,14 @@ def test_the_ready_file_is_there_from_the_claim_to_the_end(made: Made) -> None:
     assert was_there and not ready.exists()
 
 
+def test_a_ready_file_that_cannot_be_made_is_refused_before_a_claim(made: Made) -> None:
+    q = made()
+    q.submit("hold")
+
+    assert q.pod(RUNNER_READY_FILE=str(q.folder / "nowhere" / "ready")).ended() == 2
+    assert q.state() == "waiting"
+
+
 def test_any_program_can_be_the_handler(made: Made) -> None:
     q = made()
     q.submit("anything", {"n": 1})
