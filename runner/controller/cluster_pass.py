@@ -24,6 +24,8 @@ from runner.tasks import Holding
 
 MOST_LOOKS = 500
 """Pods looked up in one pass of a queue; the next goes on."""
+FAILING = "KEDAScalerFailed"
+"""The event in which KEDA says why it cannot use a ScaledJob."""
 Finding = dict[str, Any]
 
 
@@ -102,11 +104,17 @@ class ClusterPass:
             elif notices.WHY not in one.annotations:
                 self._write(one, "nudged", notices.nudge(one, self.seen.now_s))
             if one.ready in ("False", "Unknown"):
-                self._find("keda", one.name, one.ready_reason, one.ready_message, 0.0)
+                self._find("keda", one.name, *self._keda_says(one), 0.0)
             if why := notices.reason(one):
                 self._find("paused", one.name, "paused by the controller", why, 0.0)
             elif one.annotations.get(notices.PAUSED) not in (None, notices.NUDGED):
                 self._find("paused", one.name, "paused by a person", "", 0.0)
+
+    def _keda_says(self, one: ScaledJob) -> tuple[str, str]:
+        """The condition of a ScaledJob names no cause; KEDA's last event does, such as a Secret that the pods want and nobody made."""
+        events = [event for event in self.seen.events if (event.kind, event.name, event.reason) == ("ScaledJob", one.name, FAILING)]
+        last = max(events, key=lambda event: event.last_s, default=None)
+        return (last.reason, last.message) if last else (one.ready_reason, one.ready_message)
 
     def _looping(self, jobs: Collection[Job]) -> bool:
         if not any(one.ended == "Failed" for one in jobs):

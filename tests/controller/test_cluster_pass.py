@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from runner.broker import Broker, Queue
+from runner.cluster import Event, Snapshot
 from runner.config import ControllerSettings
 from runner.controller import Controller
 from runner.controller.notices import NUDGE, PAUSED, WHY
@@ -228,6 +230,17 @@ def test_keda_is_nudged_once_and_the_nudge_is_taken_away(url: str, mode: str) ->
     assert town.things[0].annotations == {}
 
 
+def test_what_keda_cannot_use_is_named_with_the_cause_that_its_last_event_tells(url: str, mode: str) -> None:
+    """Seen: a Secret of envFrom that nobody made keeps KEDA from making Jobs, and its condition only says that a check failed."""
+    broker, _ = declared(url, mode)
+    events = [Event("ScaledJob", "emails", "", "KEDAScalerFailed", f'Secret "{name}" not found', at) for at, name in enumerate("ab")]
+
+    one_pass(broker, Town(scaled(ready="False", ready_reason="ScaledJobCheckFailed"), *events))
+
+    ((_, finding),) = [(name, one) for name, all_of_it in broker.findings(broker.now_ms()).items() for one in all_of_it]
+    assert (finding["reason"], finding["message"]) == ("KEDAScalerFailed", 'Secret "b" not found')
+
+
 def test_pods_that_end_without_a_claim_pause_the_queue_with_the_reason(url: str, mode: str) -> None:
     """Case C68."""
     broker, queue = declared(url, mode)
@@ -274,3 +287,23 @@ def test_without_rights_leases_do_and_that_is_told_once(url: str, mode: str, cap
     assert attempt(queue)["kind"] == "lost"
     assert "expired" in attempt(queue)["detail"]
     assert capfd.readouterr().err.count("without Kubernetes") <= 1
+
+
+@pytest.mark.parametrize(("ready", "passes"), [("True", 1), ("False", 4)])
+def test_a_single_pass_that_nudged_looks_a_few_times_more(url: str, mode: str, ready: str, passes: int) -> None:
+    broker, queue = declared(url, mode)
+    town = Town(scaled(ready=ready))
+    settings = ControllerSettings(every_s=0.1)
+    looks: list[float] = []
+    snapshot = town.snapshot
+
+    def counted() -> Snapshot:
+        looks.append(time.monotonic())
+        town.things = [replace(one, annotations={}) for one in town.things]
+        return snapshot()
+
+    town.snapshot = counted  # type: ignore[method-assign]
+
+    assert Controller(broker, settings, Stop(), town).run()
+    assert len(looks) == passes
+    assert queue.measure().waiting == 0

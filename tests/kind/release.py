@@ -11,8 +11,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote
 
+import redis
+
 from runner.broker import Broker, Facts, Measures, Queue
 from runner.connect import connect
+from runner.errors import UnavailableError
 from runner.producer import Producer
 from tests.kind.cluster import CHART, NODE, VALUES, Data, Namespace, run
 from tests.waiting import until
@@ -37,7 +40,7 @@ class Release(Namespace):
         """Install or upgrade with the values of this release."""
         name, _, tag = os.environ["REDIS_IMAGE"].rpartition(":")
         redis = f"redis.internal.image.repository={name},redis.internal.image.tag={tag}"
-        self.helm(verb, str(CHART), "--values", str(self.values), "--set", redis, "--timeout", "6m", *arguments)
+        self.helm(verb, str(CHART), "--values", str(self.values), "--set-string", redis, "--timeout", "6m", *arguments)
 
     def open_door(self) -> None:
         """A node port to this release's Redis."""
@@ -89,8 +92,11 @@ class Shop:
         return [self.producer.submit(type, payload, queue=queue, **more).id for _ in range(count)]  # type: ignore[arg-type]
 
     def facts(self, queue: str, task_id: str) -> Facts:
-        """All that is known of a task; an empty state for one that nobody has seen yet (a bare push)."""
-        return self.queue(queue).look(task_id) or Facts(state="")
+        """All that is known of a task; an empty state while nobody has seen it yet (a bare push), or while Redis is away."""
+        try:
+            return self.queue(queue).look(task_id) or Facts(state="")
+        except (redis.RedisError, UnavailableError):
+            return Facts(state="")
 
     def measure(self, queue: str) -> Measures:
         """A queue's lengths and totals."""
@@ -107,17 +113,15 @@ class Shop:
 
     def ended(self, queue: str, ids: Iterable[str], within_s: float = PATIENT_S) -> list[Facts]:
         """Wait until all of these have ended."""
-        left, opened, deadline = list(ids), self.queue(queue), time.monotonic() + within_s
-        found = []
-        for task_id in left:
-            until(lambda one=task_id: self._ended(opened, one), max(1, deadline - time.monotonic()), every_s=0.2)  # type: ignore[misc]
-            found.append(self.facts(queue, task_id))
+        found, deadline = [], time.monotonic() + within_s
+        for task_id in ids:
+            ended = until(lambda one=task_id: self._ended(queue, one), max(1, deadline - time.monotonic()), every_s=0.2)  # type: ignore[misc]
+            found.extend(ended)
         return found
 
-    @staticmethod
-    def _ended(queue: Queue, task_id: str) -> bool:
-        facts = queue.look(task_id)
-        return facts is not None and facts.state in ENDED
+    def _ended(self, queue: str, task_id: str) -> list[Facts]:
+        facts = self.facts(queue, task_id)
+        return [facts] if facts.state in ENDED else []
 
     def done(self, queue: str, ids: Iterable[str], within_s: float = PATIENT_S) -> list[Facts]:
         """Wait until all of these are done; AssertionError if one is dead instead."""

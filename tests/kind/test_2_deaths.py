@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import time
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 
 from runner.attempt import read_attempts
 from runner.broker import Facts
-from tests.kind.cluster import FULL, live
+from tests.kind.cluster import FULL, NODE, live, run
 from tests.kind.release import Shop
 from tests.waiting import until
 
@@ -32,23 +33,35 @@ def kinds(facts: Facts) -> list[object]:
     return [one["kind"] for one in read_attempts(facts.attempts)]
 
 
+def force_delete(shop: Shop, pod: str) -> None:
+    """As for a pod of a lost node: it is gone at once to everybody who asks, its processes a moment later."""
+    shop.release.kubectl("delete", "pod", pod, "--force", "--grace-period=0", "--wait=false")
+
+
+def kill(_shop: Shop, pod: str) -> None:
+    """SIGKILL to all processes of a pod, from its node."""
+    each = f"for p in /proc/[0-9]*; do grep -qzx RUNNER_POD={pod} $p/environ 2>/dev/null && kill -9 ${{p#/proc/}}; done; true"
+    run("docker", "exec", NODE, "sh", "-c", each)
+
+
 @pytest.mark.parametrize("queue", ["killed", "killed-list"])
-def test_a_pod_that_is_force_deleted_costs_one_crash_and_the_task_is_done_once_by_another(shop: Shop, queue: str) -> None:
+@pytest.mark.parametrize(("strike", "said"), [(kill, "lost"), (force_delete, "released")], ids=["killed", "force-deleted"])
+def test_a_task_whose_pod_dies_is_done_once_by_another(shop: Shop, queue: str, strike: Callable[[Shop, str], None], said: str) -> None:
     place, before = f"{queue}-{uuid4().hex}", len(shop.release.jobs(queue))
     (task_id,) = shop.submit(queue, type="kind.effect", s=4, name="one", **{"in": f"effects:{place}"})
     victim = shop.holder(queue, task_id)
     until(lambda: effects(shop, place).get("one began"), 30, every_s=0.1)
 
-    killed_s = time.time()
-    shop.release.kubectl("delete", "pod", victim, "--force", "--grace-period=0", "--wait=false")
+    struck_s = time.time()
+    strike(shop, victim)
     (facts,) = shop.done(queue, [task_id], within_s=120)
 
-    holder = json.loads(facts.result)["pod"]
-    began_s = json.loads(facts.result)["began_ms"] / 1000 - killed_s
-    print(f"\n    {queue}: running again {began_s:.1f} s after the kill (lease {LEASE_S} s)")
-    assert holder != victim
+    done = json.loads(facts.result)
+    print(f"\n    {queue}: running again {done['began_ms'] / 1000 - struck_s:.1f} s after it was struck (lease {LEASE_S} s)")
+    assert done["pod"] != victim
     assert effects(shop, place) == {"one began": 2, "one ended": 1}
-    assert kinds(facts) == ["lost", "done"] and facts.counters.crashes == 1
+    # A pod that is force-deleted may still hear a SIGTERM, and hand its task back.
+    assert kinds(facts)[0] in {said, "lost"} and kinds(facts)[1:] == ["done"]
     until(lambda: not live(shop.release.pods(queue)), 60, every_s=0.5)
     assert len(shop.release.jobs(queue)) <= before + 2 + 1, "a kill is worth one empty pod at most"
 
