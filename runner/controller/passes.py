@@ -13,6 +13,7 @@ import os
 import socket
 import time
 from collections.abc import Collection
+from itertools import count
 
 from runner import declare, logs
 from runner.broker import Broker
@@ -28,6 +29,8 @@ from runner.queue import Declaration
 from runner.version import __version__
 
 UNAVAILABLE = 3
+PASSES_MORE = 3
+"""A single pass that nudged KEDA looks again so often whether that helped: right after an install its first look may come too early."""
 PODS_KEPT = 20_000
 """Pods that were seen in earlier passes of this process, so that one that vanished is known to have been here."""
 
@@ -37,25 +40,27 @@ class Controller:
 
     def __init__(self, broker: Broker, settings: ControllerSettings, stop: Stop, cluster: Cluster | None = None) -> None:
         self.broker, self.settings, self.stop, self.cluster = broker, settings, stop, cluster
+        self.nudged = False
         self._ever: dict[str, None] = {}
 
     def run(self) -> bool:
         """One pass, or passes for `for_s`; whether all could be done."""
         ends_s, good = time.monotonic() + self.settings.for_s, True
-        while True:
+        for number in count(1):
             next_s = time.monotonic() + self.settings.every_s
             good = self.one_pass() and good
-            if self.stop.asked or next_s >= ends_s:
+            if self.stop.asked or (next_s >= ends_s and not (self.nudged and number <= PASSES_MORE)):
                 return good
             self.stop.wait(next_s - time.monotonic())
             if self.stop.asked:
                 return good
+        return good
 
     def one_pass(self) -> bool:
         """Every declared queue once; recorded, so that somebody can tell when no controller runs."""
         began_s, now_ms = time.monotonic(), self.broker.now_ms()
         failed = self._declare()
-        names, sight = self.broker.names(), self._sight()
+        names, sight, self.nudged = self.broker.names(), self._sight(), False
         found: dict[str, list[Finding]] = {}
         failed += [name for name in names if not self.stop.asked and not self._passed(name, now_ms, sight, found)]
         self.broker.note_findings(found, now_ms)
@@ -107,6 +112,7 @@ class Controller:
             return False
         pods = ClusterPass(sight, self.broker, queue) if sight else None
         good = QueuePass(self.broker, queue, now_ms, lambda: self.stop.asked, pods).run()
+        self.nudged |= bool(pods and pods.did["nudged"])
         found |= {name: pods.found} if pods else {}
         return good
 

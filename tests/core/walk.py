@@ -78,7 +78,7 @@ class Walk:
         )
 
     def _submit(self, chunk: list[Submission]) -> None:
-        # A new run of a key takes the place of the key's dead letter, also where its own id had a life before and the receipt tells of that.
+        # A new run of a key takes the place of the key's dead letter; where its id had a life before, the receipt tells only of that.
         superseded = {task.key: self._dead_with(task.key) for task in chunk if task.key}
         for receipt, task in zip(self.queue.submit(chunk), chunk, strict=True):
             if receipt.created:
