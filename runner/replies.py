@@ -66,7 +66,7 @@ class Replies:
                 self.failed = str(said["failed"])
             else:
                 self.ready = _known(said["ready"])
-        except (ValueError, KeyError, TypeError, IndexError) as error:
+        except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError) as error:
             self.nonsense = f"the child's reply makes no sense: {error}"
 
 

@@ -13,7 +13,7 @@ from runner import logs
 from runner.attempt import attempt_line
 from runner.broker import Queue, Settled
 from runner.connect import FAILURES
-from runner.errors import ClaimLostError
+from runner.errors import BrokerError, ClaimLostError
 from runner.moves import move_or_retry
 from runner.outcome import Action, Ending, Kind, Verdict
 from runner.retry import decide
@@ -21,6 +21,8 @@ from runner.tasks import Claim, Task
 
 Answer = TypeVar("Answer")
 PAUSE_S = 1.0
+PASSING: tuple[type[Exception], ...] = (*FAILURES, BrokerError)
+"""Also a refusal, such as NOREPLICAS, MISCONF of a full disk, or BUSY of somebody's script."""
 
 
 class Settler:
@@ -50,7 +52,7 @@ class Settler:
     def settle(self, ending: Ending, task: Task | None) -> None:
         """Record what became of the attempt.
 
-        Raises ClaimLostError when another holder has the task, and Redis's own error when it failed for longer than `settle_s`.
+        Raises ClaimLostError when another holder has the task, and Redis's own error or refusal when it lasted for longer than `settle_s`.
         """
         if ending.kind is Kind.LOST:
             raise ClaimLostError(self.task_id)
@@ -82,12 +84,14 @@ class Settler:
         return (self.queue.retry if verdict.action is Action.RETRY else self.queue.bury)([settled])[0]
 
     def _persist(self, write: Callable[[], Answer]) -> Answer:
-        """Every settle can be repeated, so a lost reply or a Redis that is away costs nothing but time."""
+        """Every settle can be repeated, so a lost reply, or a Redis that is away or refuses for a while, costs nothing but time."""
         deadline_s = time.monotonic() + self.settle_s
         while True:
             try:
                 return write()
-            except FAILURES as error:
+            except ClaimLostError:
+                raise
+            except PASSING as error:
                 if time.monotonic() + PAUSE_S > deadline_s:
                     raise
                 logs.event("settle failed, will be repeated", "warning", task_id=self.task_id, error=str(error))

@@ -92,9 +92,9 @@ class Supervisor:
         if replies.ready and not self._orders:
             return replies.ready
         reaped = self._end()
-        if self._orders:
+        if self.stopping:
             raise StoppedError("stopped before the child was ready; nothing was claimed")
-        raise HandlersError(replies.failed or self._unready(reaped, late))
+        raise HandlersError(replies.failed or replies.nonsense or self._unready(reaped, late))
 
     def waits(self, at_most_s: float = 0.0) -> bool:
         """Whether the ready child still waits for its task, looked at for so long; False once it ended or `stop` was called."""
@@ -105,8 +105,8 @@ class Supervisor:
 
     @property
     def stopping(self) -> bool:
-        """Whether `stop` was called."""
-        return bool(self._orders or self._stopping)
+        """Whether `stop` was called, and not by this class itself because of what the child wrote: no pod may leave as if asked to then."""
+        return bool(self._orders or self._stopping) and not self._replies.nonsense
 
     def run(self, facts: dict[str, Any], body: bytes, timeout_s: float) -> Ending:
         """Have the task run, and return when the child is gone. `facts`: id, type, version, queue, attempt; the times are added here.

@@ -6,8 +6,11 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from redis.exceptions import ResponseError
+
 from runner import scripts
-from runner.errors import NewerLayoutError, OutOfMemoryError, UndeclaredQueueError
+from runner.errors import BrokerError, NewerLayoutError, OutOfMemoryError, UndeclaredQueueError
+from runner.explain import FAILURES
 from runner.keys import Keys, queue_key
 from runner.queue import LAYOUT, Declaration
 from runner.scripts import Argument
@@ -35,15 +38,28 @@ def counters(word: Any) -> Counters:
 def read_declaration(client: Any, prefix: str, name: str) -> Declaration:
     """Read a queue's declaration.
 
-    Raises UndeclaredQueueError, NewerLayoutError.
+    Raises UndeclaredQueueError, NewerLayoutError, and BrokerError for something else in its place.
     """
-    stored = client.hgetall(f"{{{queue_key(prefix, name)}}}:queue")
+    key = f"{{{queue_key(prefix, name)}}}:queue"
+    try:
+        stored = client.hgetall(key)
+    except ResponseError as error:
+        raise refusal(name, error) from error
     if not stored:
         raise UndeclaredQueueError(name)
     fields = {text(k): text(v) for k, v in stored.items()}
-    if int(fields["layout"]) > LAYOUT:
-        raise NewerLayoutError(name, int(fields["layout"]), LAYOUT)
-    return Declaration.from_fields(name, fields)
+    try:
+        if int(fields["layout"]) > LAYOUT:
+            raise NewerLayoutError(name, int(fields["layout"]), LAYOUT)
+        return Declaration.from_fields(name, fields)
+    except (KeyError, ValueError, TypeError) as error:
+        said = f"queue {name!r}: another program changed its declaration, and it cannot be read any more ({error!r})"
+        raise BrokerError(f"{said}: delete the key {key} and declare the queue again") from error
+
+
+def refusal(name: str, error: ResponseError) -> Exception:
+    """What to raise for an answer that is an error: a failure of Redis as it is, else (NOREPLICAS, a wrong type) BrokerError."""
+    return error if isinstance(error, FAILURES) else BrokerError(f"queue {name!r}: Redis refused: {' '.join(str(error).split())}")
 
 
 def head(declaration: Declaration) -> tuple[Argument, ...]:
@@ -90,4 +106,6 @@ class Base:
                 raise UndeclaredQueueError(self.name) from None
             except scripts.MemoryFull:
                 raise OutOfMemoryError from None
+            except ResponseError as error:
+                raise refusal(self.name, error) from error
         return call()

@@ -9,7 +9,7 @@ from dataclasses import replace
 from redis.exceptions import ResponseError
 
 from runner import scripts
-from runner.broker.base import head, raw, read_declaration, text
+from runner.broker.base import head, raw, read_declaration, refusal, text
 from runner.broker.notes import Notes
 from runner.broker.queue import Queue
 from runner.broker.reads import Facts, facts_of
@@ -56,15 +56,19 @@ class Broker(Notes):
         try:
             return int(scripts.run(self.client, "declare", keys, (old.rev if old else 0, *head(new)[1:], LAYOUT, *stored)))
         except ResponseError as error:
-            raise _refusal(new, str(error)) from None
+            raise _refusal(new, error) from None
 
     def names(self) -> list[str]:
         """The declared queues' names, sorted."""
         return sorted(text(name) for name in self.client.smembers(index_key(self.prefix)))
 
     def queues(self) -> list[Queue]:
-        """All declared queues, opened."""
-        return [self.open(name) for name in self.names()]
+        """All declared queues, opened; without one whose declaration somebody deleted, which must not hide the others."""
+        opened = []
+        for name in self.names():
+            with suppress(UndeclaredQueueError):
+                opened.append(self.open(name))
+        return opened
 
     def find(self, task_id: str, queues: Sequence[Queue] | None = None) -> tuple[Queue, Facts] | None:
         """Look for an id over all declared queues, in one round trip; a live one wins over one that ended, one that moved is followed."""
@@ -72,7 +76,7 @@ class Broker(Notes):
         calls = [("look", q.keys.all, (*head(q.declaration), raw(task_id))) for q in asked]
         try:
             replies = scripts.run_all(self.client, calls)
-        except (scripts.StaleDeclaration, scripts.MissingDeclaration):  # one of them was declared again: ask each by itself
+        except (scripts.StaleDeclaration, scripts.MissingDeclaration, ResponseError):  # one was declared again, or is broken: ask each
             found = [(q, facts) for q in asked if (facts := q.look(task_id))]
         else:
             found = [(q, facts_of(reply)) for q, reply in zip(asked, replies, strict=True) if reply]
@@ -113,11 +117,12 @@ class Broker(Notes):
         return undeclared(self.client, self.prefix, self.names())
 
 
-def _refusal(declaration: Declaration, said: str) -> Exception:
+def _refusal(declaration: Declaration, error: ResponseError) -> Exception:
+    said = str(error)
     if "NEWERLAYOUT" in said:
         return NewerLayoutError(declaration.name, int(said.split()[-1]), LAYOUT)
     if "QUEUEBUSY" in said:
         why = said.split("QUEUEBUSY ", 1)[1]
         held = f"queue {declaration.name!r}: mode and priorities cannot change while it holds {why}"
         return ConfigError(f"{held}: let it drain, or declare another name")
-    return ResponseError(said)
+    return refusal(declaration.name, error)

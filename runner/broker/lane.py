@@ -20,8 +20,7 @@ from redis.exceptions import RedisError, ResponseError
 from runner import scripts
 from runner.broker.base import head, raw
 from runner.broker.queue import Queue
-from runner.errors import BrokerError, RunnerError
-from runner.explain import FAILURES
+from runner.errors import RunnerError
 from runner.keys import Keys
 from runner.queue import Declaration
 from runner.tasks import Submission
@@ -153,12 +152,7 @@ class Lane:
 
     def _surely(self, chunk: list[Submission]) -> Any:
         checked = [s if s.checked else s._replace(checked=True) for s in chunk]
-        try:
-            accepted, rows = self.queue.take_in(checked)
-        except ResponseError as error:
-            if isinstance(error, FAILURES):
-                raise
-            raise BrokerError(f"queue {self.queue.name!r}: Redis refused the tasks: {error}") from error
+        accepted, rows = self.queue.take_in(checked)
         # A new id that is there already came in with the answer that was lost: it is this call that made it.
         ours = [row for row in rows if chunk[int(row[0])].checked or row[1] != b"there"]
         return accepted + len(rows) - len(ours), ours

@@ -19,6 +19,8 @@ from runner.controller.stop import Stop
 from runner.declare import make_true, read
 from runner.errors import ConfigError, UndeclaredQueueError
 from runner.keys import index_key
+from runner.queue import Declaration
+from runner.tasks import Submission
 
 
 def written(tmp_path: Path, content: Any) -> str:
@@ -136,3 +138,14 @@ def test_no_redis_is_exit_code_1(tmp_path: Path) -> None:
 def test_an_undeclared_queue_stays_an_error_of_its_own(broker: Broker) -> None:
     with pytest.raises(UndeclaredQueueError):
         broker.open("nobody")
+
+
+def test_a_declaration_that_somebody_deleted_hides_no_other_queue(broker: Broker) -> None:
+    broker.declare(Declaration("emails")).submit([Submission("t1", b"{}", "normal")])
+    broker.declare(Declaration("retired"))
+    broker.client.delete("{retired}:queue")
+
+    found = broker.find("t1")
+
+    assert found is not None and found[0].name == "emails"
+    assert [queue.name for queue in broker.queues()] == ["emails"]

@@ -219,11 +219,14 @@ def eat(payload: int) -> int:
     return len(bytearray(payload))
 
 
+FORGED = {"nonsense": b"}{", "depth": b"[" * 100_000, "number": b'{"progress":[1' + b"0" * 400 + b',""]}'}
+
+
 @runner.task("speaks-out-of-turn")
-def forge(payload: Any) -> None:
+def forge(payload: str) -> None:
     """Finds the child's own reply pipe and writes there."""
     reply = next(thing for thing in gc.get_objects() if isinstance(thing, Reply))
-    os.write(reply._fd, b"}{\n")
+    os.write(reply._fd, FORGED[payload] + b"\n")
     threading.Event().wait()
 
 

@@ -195,8 +195,9 @@ def test_a_handler_may_use_a_process_pool() -> None:
     assert run("uses-a-pool", [-1, -2], module=STUBBORN).result == b"[1,2]"
 
 
-def test_a_child_that_forges_its_reply_is_not_believed() -> None:
-    ending = run("speaks-out-of-turn")
+@pytest.mark.parametrize("forged", ["nonsense", "depth", "number"])
+def test_a_child_that_forges_its_reply_is_not_believed(forged: str) -> None:
+    ending = run("speaks-out-of-turn", forged)
 
     assert ending.kind is Kind.CRASH
     assert "makes no sense" in ending.detail

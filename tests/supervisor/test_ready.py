@@ -39,6 +39,7 @@ def test_a_ready_child_tells_its_types_and_versions() -> None:
         ((RAISING,), f"handlers module '{RAISING}': ConnectionError: no answer ("),
         (("tests.supervisor.handlers_exiting",), "handlers module 'tests.supervisor.handlers_exiting': SystemExit: 0 ("),
         ((ORDINARY, "tests.supervisor.handlers_doubled"), "task 'sum' has two handlers, the first in module"),
+        (("tests.supervisor.handlers_forging",), "the child's reply makes no sense"),
         (("tests.supervisor.handlers_dying",), "ended before its handlers were ready, killed by SIGKILL; it printed last: about to die"),
     ],
 )

@@ -229,3 +229,60 @@ def test_no_pod_that_dies_at_a_random_moment_loses_a_task(made: Made) -> None:
     until(lambda: q.pod().ended() == 0 and q.queue.measure().counts.get("done") == 12, 60)
     assert {q.state(f"t{n}") for n in range(12)} == {"done"}
     assert {line.split()[0] for line in q.notes("ran")} == {f"t{n}" for n in range(12)}
+
+
+def test_a_redis_that_refuses_writes_for_a_while_costs_neither_claim_nor_outcome(made: Made) -> None:
+    """NOREPLICAS, as MISCONF of a full disk and BUSY of somebody's script: an answer, and none that lasts."""
+    q = made(lease_s=0.9)
+    q.submit("hold")
+    pod = q.pod()
+    began(q)
+
+    q.client.config_set("min-replicas-to-write", 1)
+    try:
+        pod.event("heartbeat failed")
+        (q.folder / "go").touch()
+        pod.event("settle failed, will be repeated")
+    finally:
+        q.client.config_set("min-replicas-to-write", 0)
+
+    assert pod.ended(20) == 0 and q.state() == "done" and q.notes("ran") == ["t1 1"]
+    assert "Traceback" not in pod.log_path.read_text()
+
+
+def test_heartbeats_go_on_after_one_was_refused(made: Made) -> None:
+    q = made(lease_s=0.9)
+    q.submit("hold")
+    pod = q.pod()
+    began(q)
+
+    q.client.config_set("min-replicas-to-write", 1)
+    try:
+        pod.event("heartbeat failed")
+    finally:
+        q.client.config_set("min-replicas-to-write", 0)
+    expiry_ms = q.client.zscore("{emails}:claims", "t1")
+    until(lambda: q.client.zscore("{emails}:claims", "t1") != expiry_ms)
+    (q.folder / "go").touch()
+
+    assert pod.ended() == 0 and q.state() == "done"
+
+
+@pytest.mark.parametrize("key", ["{emails}:queue", "{emails}:claims", "emails"])
+def test_a_key_of_another_type_is_one_line_and_no_empty_queue(made: Made, key: str) -> None:
+    q = made()
+    q.client.delete(key)
+    q.client.set(key, "somebody else's")
+
+    pod = q.pod()
+
+    assert pod.ended() == 1 and "WRONGTYPE" in pod.last()["error"] and "Traceback" not in pod.log_path.read_text()
+
+
+def test_a_declaration_that_lost_its_fields_is_one_line(made: Made) -> None:
+    q = made()
+    q.client.hdel("{emails}:queue", "layout")
+
+    pod = q.pod()
+
+    assert pod.ended() == 1 and "{emails}:queue" in pod.last()["error"] and "Traceback" not in pod.log_path.read_text()
