@@ -47,7 +47,7 @@ kind-down: ## delete that cluster
 	@bash deploy/kind/down.sh
 
 lint: $(VENV)/.test ## ruff, mypy --strict, the layers
-	$(BIN)/ruff check .
+	$(BIN)/ruff check bench chaos demo deploy examples runner tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

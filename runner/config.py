@@ -19,6 +19,7 @@ from runner.url import with_login
 
 Settings = TypeVar("Settings", bound="CommonSettings")
 
+NO_OPTIONS = "there are no options here: settings are environment variables, see docs/settings.md"
 _MODULE = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?")
 _URL = r"(?:rediss?(?:\+sentinel|\+cluster)?|unix)://\S+"

@@ -68,9 +68,9 @@ class Declaration:
     keep_done_s: float = 604_800.0
     """How long a done id answers a second submit, and its result can be read."""
     dead_max: int = 100_000
-    """Dead letters kept, the newest; 0 keeps none."""
+    """Dead letters kept, the newest; 0 keeps all."""
     dead_max_age_s: float = 30 * 86_400.0
-    """How long a dead letter is kept; 0 keeps none."""
+    """How long a dead letter is kept; 0 is for ever."""
     replay: tuple[str, ...] = REPLAYED
     """Reasons for which the controller replays a dead letter by itself; empty is never."""
     replay_after_s: float = 900.0

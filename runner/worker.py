@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from runner import logs
-from runner.config import WorkerSettings, load
+from runner.config import NO_OPTIONS, WorkerSettings, load
 from runner.errors import ConfigError, RunnerError
 from runner.outcome import Kind
 from runner.supervisor import Supervisor
@@ -63,6 +63,6 @@ def leave(code: int) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:]:
-        logs.event("refused to start", "error", error="there are no options here: settings are environment variables, see docs/settings.md")
+        logs.event("refused to start", "error", error=NO_OPTIONS)
         leave(2)
     leave(main())

@@ -6,8 +6,13 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.servers import DURABLE, ClusterServers, SentinelServers, Server, binary_of
+
+# A busy machine is no bug of the code under test, and each run must find the same.
+settings.register_profile("runner", deadline=None)
+settings.load_profile("runner")
 
 COSTLY = {"cluster_url", "sentinel_url", "sentinel"}
 """Fixtures that only the full run starts."""

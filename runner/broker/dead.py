@@ -9,6 +9,8 @@ from runner.broker.base import Base, counters, raw, text
 from runner.tasks import Counters
 
 PAGE = 200
+UNCOUNTED = 2**53
+"""More dead letters than there can be: a cap of none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +98,9 @@ class Dead(Base):
 
     def trim_dead(self, now_ms: int) -> int:
         """Drop one chunk of dead letters that are over the caps of age or count; how many were."""
-        oldest_ms = now_ms - int(self.declaration.dead_max_age_s * 1000)
-        return int(self.run("purge", "trimmed", "*", self.declaration.dead_max, oldest_ms, PAGE)[1])
+        declared = self.declaration
+        oldest_ms = now_ms - int(declared.dead_max_age_s * 1000) if declared.dead_max_age_s else 0
+        return int(self.run("purge", "trimmed", "*", declared.dead_max or UNCOUNTED, oldest_ms, PAGE)[1])
 
 
 def _heading(row: bytes) -> Heading:

@@ -252,6 +252,15 @@ def test_letters_past_their_age_are_dropped_though_there_is_room(url: str, mode:
     assert queue.measure().counts["trimmed"] == 450
 
 
+def test_caps_of_0_keep_every_dead_letter(url: str, mode: str) -> None:
+    broker, queue = declared(url, mode, dead_max=0, dead_max_age_s=0, replay=())
+    bury(queue, 3)
+
+    one_pass(broker)
+
+    assert queue.measure().dead == 3
+
+
 def test_pods_leave_no_consumers_and_foreign_ones_go_with_what_they_read_put_back(url: str) -> None:
     """Case C9."""
     broker, queue = declared(url, "stream", lease_s=0.2)

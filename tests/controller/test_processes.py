@@ -202,3 +202,9 @@ def test_redis_restarted_under_a_controller_ends_no_pass(server: Server, mode: s
 
         process.signal(signal.SIGTERM)
         assert process.ended() == 0
+
+
+def test_options_are_refused_and_no_pass_is_made(url: str) -> None:
+    ended = subprocess.run([sys.executable, "-m", "runner.controller", "--help"], capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 2 and "settings are environment variables" in ended.stderr and '"pass"' not in ended.stderr
