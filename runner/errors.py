@@ -83,7 +83,7 @@ class OutOfMemoryError(BrokerError):
     """Redis reached maxmemory and refuses new data; running tasks can still settle."""
 
     def __init__(self) -> None:
-        super().__init__("Redis reached its maxmemory and refuses new tasks: raise maxmemory or let the queue drain, then submit again")
+        super().__init__("Redis reached its maxmemory and refuses anything new: raise maxmemory or let queues drain, then try again")
 
 
 class ClaimLostError(BrokerError):

@@ -14,7 +14,7 @@ from runner.broker.notes import Notes
 from runner.broker.queue import Queue
 from runner.broker.reads import Facts, facts_of
 from runner.broker.undeclared import undeclared
-from runner.errors import ConfigError, NewerLayoutError, UndeclaredQueueError
+from runner.errors import ConfigError, NewerLayoutError, OutOfMemoryError, UndeclaredQueueError
 from runner.keys import Keys, index_key, marks_key
 from runner.queue import LAYOUT, Declaration
 
@@ -36,7 +36,7 @@ class Broker(Notes):
     def declare(self, declaration: Declaration) -> Queue:
         """Write a declaration; saying the same again changes only its rev.
 
-        Raises ConfigError when a limit makes no sense or mode or priorities would change under tasks, NewerLayoutError.
+        Raises ConfigError when a limit makes no sense or mode or priorities would change under tasks, NewerLayoutError, OutOfMemoryError.
         """
         declaration.check_new()
         rev = None
@@ -55,6 +55,8 @@ class Broker(Notes):
         stored = [word for item in new.to_fields().items() if item[0] != "rev" for word in item]
         try:
             return int(scripts.run(self.client, "declare", keys, (old.rev if old else 0, *head(new)[1:], LAYOUT, *stored)))
+        except scripts.MemoryFull:
+            raise OutOfMemoryError from None
         except ResponseError as error:
             raise _refusal(new, error) from None
 

@@ -98,7 +98,7 @@ class Controller:
             if declare.make_true(self.broker, one, known):
                 logs.event("declared", queue=one.name)
             return True
-        except ConfigError as error:
+        except RunnerError as error:  # also where keys are broken or Redis is full: it is the passes that make room
             logs.event("not declared", "error", queue=one.name, error=str(error))
             return False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import redis
@@ -51,6 +52,18 @@ def test_a_full_redis_is_cleaned_and_the_pass_recorded(full: Queue, client: redi
     assert [letter.id for letter in full.dead_letters()] == ["dead-1"]
     assert full.measure().delayed == 0
     assert broker.last_pass()["failed"] == ""
+
+
+def test_a_full_redis_refuses_a_declaration_but_no_pass(full: Queue, client: redis.Redis, tmp_path: Path) -> None:
+    broker, path = Broker(client), tmp_path / "queues.json"
+    path.write_text('{"another": {}}')
+
+    with pytest.raises(OutOfMemoryError):
+        broker.declare(Declaration("another"))
+    good = Controller(broker, ControllerSettings(queues_file=str(path)), Stop()).one_pass()
+
+    assert not good and broker.last_pass()["failed"] == "another"
+    assert [letter.id for letter in full.dead_letters()] == ["dead-1"]
 
 
 def test_a_full_redis_remembers_up_to_where_dead_letters_were_looked_at(full: Queue, client: redis.Redis) -> None:

@@ -98,6 +98,14 @@ def test_a_queue_that_cannot_be_declared_stops_no_other(broker: Broker, tmp_path
     assert broker.last_pass()["failed"] == "busy"
 
 
+def test_a_queue_whose_declaration_is_broken_stops_no_other(broker: Broker, tmp_path: Path) -> None:
+    broker.client.set("{broken}:queue", "somebody else's")
+
+    good = controller(broker, written(tmp_path, {"broken": {}, "emails": {}})).one_pass()
+
+    assert not good and broker.open("emails") and broker.last_pass()["failed"] == "broken"
+
+
 def test_a_file_that_cannot_be_read_stops_no_pass(broker: Broker) -> None:
     broker.client.flushall()
 
