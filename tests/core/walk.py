@@ -211,9 +211,12 @@ class Walk:
 
     def move(self) -> None:
         """Towards a queue that has gone since: whoever goes on with it brings it back, unless it was there already."""
-        if not (one := self._one()) or one[1].fresh:
+        asked_for = sorted(token for token, claim in self.mine.items() if not claim.fresh)
+        if not asked_for:
             return
-        token, found = one
+        token = self.random.choice(asked_for)
+        found = self.mine.pop(token)
+        self.past.append((found.id, token))
         words = [self.queue.move_out(found.id, token, "gone", b"{}") for _ in range(2)]
         if isinstance(words[0], str):
             assert words in (["lost", "lost"], ["cancelled", "again"]), words
