@@ -56,7 +56,7 @@ def test_a_bare_push_is_done_like_any_other(shop: Shop, pushed: dict[str, list[s
 
 
 def test_never_more_than_max_replicas_run(shop: Shop) -> None:
-    tasks, most, claimed = (100 if FULL else 30), 0, 0
+    tasks, most, claimed = (100 if FULL else 25), 0, 0
     ids = shop.submit("bounded", tasks, s=3 if FULL else 1)
 
     def over() -> bool:

@@ -23,7 +23,7 @@ def test_an_upgrade_leaves_a_running_task_alone_and_a_rollback_too(shop: Shop) -
     pod = shop.holder("upgraded", long)
     until(lambda: shop.facts("upgraded", unknown).counters.unknown_ms, 90, every_s=0.2)
 
-    shop.release.install("--set", "image.worker.tag=2", verb="upgrade")
+    shop.release.install("--set-string", "image.worker.tag=2", verb="upgrade")
     (new,) = shop.submit("upgraded")
 
     assert version(shop, new) == version(shop, unknown) == "2"

@@ -50,13 +50,14 @@ def test_a_task_starts_nearly_as_soon_as_a_bare_script_would(shop: Shop) -> None
         claimed_ms.append(attempt["started_ms"] - pushed_ms)
         until(lambda: not live(shop.release.pods("latency")) and not live(shop.release.pods(STREAM)), 60, every_s=0.2)
 
-    show({"bare redis-py, first line": theirs_ms, "runner, claim": claimed_ms, "runner, handler's first line": ours_ms})
-    assert statistics.median(ours_ms) < statistics.median(theirs_ms) + 1000, "the issue says 300 ms; the rest is for a busy machine"
+    more_ms = [ours - theirs for ours, theirs in zip(ours_ms, theirs_ms, strict=True)]
+    show({"bare redis-py, first line": theirs_ms, "runner, claim": claimed_ms, "runner, handler's first line": ours_ms, "more": more_ms})
+    assert statistics.median(ours_ms) < 1.5 * statistics.median(theirs_ms) + 300, "300 ms alone on an idle machine; a busy one is slower"
 
 
 def push_both(shop: Shop, bare: Any, name: str, ours_first: bool) -> tuple[float, str]:
     """Push one to each; when, and our task's id."""
-    pushed_ms = time.time_ns() / 1e6
+    pushed_ms = time.time_ns() / 1_000_000
     if not ours_first:
         bare.xadd(STREAM, {"name": name})
     (task_id,) = shop.submit("latency")
