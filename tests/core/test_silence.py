@@ -27,11 +27,11 @@ def taken(queue: Queue, n: int) -> list[str]:
 @pytest.mark.parametrize("how", ["pause", "restart"])
 def test_an_outage_longer_than_the_lease_takes_no_living_holders_claim(server: Server, mode: str, how: str) -> None:
     with redis.Redis.from_url(server.url) as client:
-        queue = Broker(client).declare(Declaration("emails", mode=mode, lease_s=0.4))
-        held = taken(queue, 20)
-        over_ms = queue.measure().now_ms + 500
+        queue = Broker(client).declare(Declaration("emails", mode=mode, lease_s=1.0))
+        held = taken(queue, 5)
+        over_ms = queue.measure().now_ms + 1100
         if how == "pause":
-            client.client_pause(500)
+            client.client_pause(1100)
         else:
             server.kill()
             server.start()
@@ -41,7 +41,7 @@ def test_an_outage_longer_than_the_lease_takes_no_living_holders_claim(server: S
         words = [queue.extend(name, f"t{at}") for at, name in enumerate(held)]
 
     assert reaped.claims == ()
-    assert words == ["ok"] * 20
+    assert words == ["ok"] * 5
 
 
 def test_an_outage_shorter_than_the_lease_takes_no_living_holders_claim_either(brief: Queue) -> None:
