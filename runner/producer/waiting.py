@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from typing import Any
 
 from runner.broker import Broker, Facts, Queue
 from runner.connect import FAILURES, explain
-from runner.errors import TaskCancelledError, TaskDeadError, TaskExpiredError, TaskUnknownError, WaitTimeoutError
+from runner.errors import RefusedError, TaskCancelledError, TaskDeadError, TaskExpiredError, TaskUnknownError, WaitTimeoutError
 
 FIRST_S, LONGEST_S, GROWTH = 0.02, 1.0, 1.5
 
@@ -23,6 +24,8 @@ class Waiter:
 
     def result(self, timeout_s: float) -> Any:
         """The result; the errors of Producer.wait. Looks at least once, and once more at the very end."""
+        if math.isnan(timeout_s):  # no time is after it: the wait would never end
+            raise RefusedError("`timeout_s` is nan, not a number of seconds")
         deadline_s, pause_s = time.monotonic() + timeout_s, FIRST_S
         while True:
             facts = self._look()

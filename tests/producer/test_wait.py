@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from runner.broker import Broker, Queue
-from runner.errors import TaskCancelledError, TaskDeadError, TaskExpiredError, TaskUnknownError, WaitError, WaitTimeoutError
+from runner.errors import RefusedError, TaskCancelledError, TaskDeadError, TaskExpiredError, TaskUnknownError, WaitError, WaitTimeoutError
 from runner.producer import Producer
 from runner.queue import Declaration
 from tests.making import bury, claim
@@ -26,6 +26,13 @@ def test_the_result_arrives_as_soon_as_the_task_is_done(queue: Queue, producer: 
         queue.complete(receipt.id, "t1", b'{"n":[1,2]}', b"")
 
         assert pending.result(10) == {"n": [1, 2]}
+
+
+def test_a_timeout_that_no_clock_reaches_is_refused(queue: Queue, producer: Producer) -> None:
+    receipt = producer.submit("a", queue="emails")
+
+    with pytest.raises(RefusedError, match="nan"):
+        producer.wait(receipt.id, float("nan"))
 
 
 def test_a_task_without_a_result_gives_none(queue: Queue, producer: Producer) -> None:
