@@ -9,7 +9,7 @@ WORKERS ?= 2
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all chaos chaos-smoke bench kind-up kind-test kind-demo kind-down lint lock docs-settings manifests clean
+.PHONY: help venv demo test test-all chaos chaos-smoke bench kind-up kind-test kind-test-more kind-demo kind-down lint lock docs-settings manifests clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ kind-up: ## a kind cluster with KEDA and this tree's images in it (needs docker,
 
 kind-test: $(VENV)/.test ## from nothing to verdict on a kind cluster, under 20 minutes (KEEP=1 keeps it, FULL=1 has more tasks)
 	@bash deploy/kind/test.sh $(ARGS)
+
+kind-test-more: $(VENV)/.test ## the same on two nodes, one of which is lost
+	@MORE=1 bash deploy/kind/test.sh $(ARGS)
 
 kind-demo: $(VENV)/.demo ## the demo's photographs as Jobs in the cluster of kind-up
 	@bash deploy/kind/demo.sh $(ARGS)

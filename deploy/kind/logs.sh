@@ -8,4 +8,6 @@ kubectl get scaledjobs,jobs,cronjobs,pods,pvc --all-namespaces -o wide >"$out/ob
 kubectl get events --all-namespaces --sort-by=.lastTimestamp >"$out/events.txt" 2>&1 || true
 kubectl describe scaledjobs --all-namespaces >"$out/scaledjobs.txt" 2>&1 || true
 kubectl describe nodes >"$out/nodes.txt" 2>&1 || true
-docker exec "$CLUSTER-control-plane" tar --create --exclude 'kube-*' --directory /var/log pods | tar --extract --directory "$out" || true
+for node in $(kind get nodes --name "$CLUSTER"); do
+    docker exec "$node" tar --create --exclude 'kube-*' --directory /var/log pods | tar --extract --directory "$out" || true
+done

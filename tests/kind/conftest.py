@@ -12,7 +12,7 @@ from tests.kind.cluster import run
 from tests.kind.release import Release, Shop
 
 HERE = os.path.dirname(__file__)  # noqa: PTH120 - pytest hooks compare text
-collect_ignore_glob = [] if os.environ.get("RUNNER_KIND") else ["test_*.py"]
+collect_ignore_glob = {"1": ["more/*"], "more": []}.get(os.environ.get("RUNNER_KIND", ""), ["test_*.py", "more/*"])
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
