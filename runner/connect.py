@@ -32,10 +32,10 @@ from redis.retry import Retry
 from redis.sentinel import MasterNotFoundError
 
 from runner.errors import ConfigError
-from runner.explain import FAILURES, NO_DATABASE, explain
+from runner.explain import FAILURES, NO_DATABASE, TOLD, explain
 from runner.masking import masked
 
-__all__ = ["FAILURES", "Client", "connect", "explain", "unretried"]
+__all__ = ["FAILURES", "TOLD", "Client", "connect", "explain", "unretried"]
 
 Client: TypeAlias = "redis.Redis | RedisCluster"
 Answer = TypeVar("Answer")

@@ -16,7 +16,7 @@ from typing import Any
 from runner import logs
 from runner.broker import Broker
 from runner.config import ProducerSettings, load
-from runner.connect import FAILURES, connect, explain
+from runner.connect import TOLD, connect, explain
 from runner.errors import ConfigError, RunnerError, UndeclaredQueueError
 from runner.queue import Declaration
 
@@ -85,7 +85,7 @@ def _done(wanted: list[Declaration], settings: ProducerSettings, check: bool) ->
         known = broker.names()
         for one in wanted:
             logs.event("declared" if make_true(broker, one, known) else "declared already", queue=one.name)
-    except FAILURES as error:
+    except TOLD as error:
         raise explain(error, settings.redis_url) from error
     return 0
 

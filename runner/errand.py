@@ -11,7 +11,7 @@ from runner import logs, wire
 from runner.broker import Broker, Empty, Queue
 from runner.broker.claims import new_token
 from runner.config import WorkerSettings
-from runner.connect import FAILURES, connect, explain
+from runner.connect import TOLD, connect, explain
 from runner.errors import ConfigError, HandlersError, StoppedError, UnreadableError
 from runner.heartbeat import Heartbeat
 from runner.outcome import Ending, Kind
@@ -46,7 +46,7 @@ class Errand:
                     return 0
         except StoppedError:
             logs.event("stopped before a claim", queue=self.settings.queue)
-        except FAILURES as error:
+        except TOLD as error:
             raise explain(error, self.settings.redis_url) from error
         return 0
 

@@ -31,7 +31,9 @@ FAILURES: tuple[type[Exception], ...] = (
     ClusterError,
     RedisClusterException,
 )
-"""What redis-py raises when Redis could not be asked, as against an answer; for `except FAILURES as error: raise explain(error, url)`."""
+"""What redis-py raises when Redis could not be asked, as against an answer."""
+TOLD: tuple[type[Exception], ...] = (*FAILURES, redis.ResponseError)
+"""For the outermost `except TOLD as error: raise explain(error, url)`: also an answer that nobody below expected, such as BUSY."""
 
 NO_DATABASE = "db index is out of range"
 

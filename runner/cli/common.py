@@ -43,7 +43,7 @@ def opened_broker() -> Iterator[Broker]:
     """A broker by the settings; a Redis that fails is explained in one line."""
     from runner.broker import Broker
     from runner.config import ProducerSettings, load
-    from runner.connect import FAILURES, connect, explain
+    from runner.connect import TOLD, connect, explain
 
     settings = load(ProducerSettings)
     try:
@@ -52,7 +52,7 @@ def opened_broker() -> Iterator[Broker]:
             yield Broker(client, settings.prefix)
         finally:
             client.close()
-    except FAILURES as error:
+    except TOLD as error:
         raise explain(error, settings.redis_url) from error
 
 

@@ -20,7 +20,7 @@ from runner.broker import Broker
 from runner.broker.hazards import hazards
 from runner.cluster import Cluster, inside, opened, tell_once
 from runner.config import ControllerSettings, load
-from runner.connect import FAILURES, connect, explain
+from runner.connect import FAILURES, TOLD, connect, explain
 from runner.controller.cluster_pass import ClusterPass, Finding, Sight
 from runner.controller.queue_pass import QueuePass
 from runner.controller.stop import Stop
@@ -143,5 +143,5 @@ def _controlled(settings: ControllerSettings, cluster: Cluster | None) -> bool:
             logs.event("tasks can be lost", "warning", why=said)
         door = cluster or (opened(settings.release) if inside() else None)
         return Controller(Broker(client, settings.prefix), settings, stop, door).run()
-    except FAILURES as error:
+    except TOLD as error:
         raise explain(error, settings.redis_url) from error

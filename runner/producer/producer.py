@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from runner.broker import Broker, Facts, Queue
 from runner.broker.lane import Lane
-from runner.connect import FAILURES, Client, connect, explain, unretried
+from runner.connect import TOLD, Client, connect, explain, unretried
 from runner.errors import RefusedError, TaskUnknownError
 from runner.producer.chunks import Item, Submitted, Tally, chunks
 from runner.producer.prepare import new_id, now_ms, prepared
@@ -78,7 +78,7 @@ class Producer:
             declared = lane.queue.declaration
             one = prepared(declared, type, payload, priority, delay_s, expires_s, timeout_s, max_retries, task_id, key, version)
             return lane.queue.receipts([one], lane.submit([one]))[0]
-        except FAILURES as error:
+        except TOLD as error:
             raise explain(error, self._url) from error
 
     def submit_many(self, items: Iterable[Item], *, queue: str, on_receipt: Callable[[Receipt], None] | None = None) -> Submitted:
@@ -145,5 +145,5 @@ class Producer:
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except FAILURES as error:
+        except TOLD as error:
             raise explain(error, self._url) from error

@@ -120,6 +120,16 @@ def test_a_redis_that_is_away_is_one_line_and_exit_code_1(said: Any, monkeypatch
         assert "refused the connection" in err
 
 
+@pytest.mark.parametrize("command", [("status",), ("queue", "ls"), ("inspect", "a"), ("cancel", "a"), ("dead", "ls")])
+def test_an_answer_that_nobody_expected_is_one_line_and_exit_code_1(queue: Queue, said: Any, command: tuple[str, ...]) -> None:
+    queue.client.delete("runner/queues")
+    queue.client.set("runner/queues", "somebody else's")
+
+    code, out, error = said(*command)
+
+    assert (code, out) == (1, "") and "WRONGTYPE" in error and error.count("\n") == 1
+
+
 def test_a_full_queue_is_exit_code_1(queue: Queue, said: Any) -> None:
     assert said("queue", "declare", "small", "--max-length", "1", "--mode", queue.declaration.mode)[0] == 0
     assert said("submit", "a", "-q", "small")[0] == 0
