@@ -28,4 +28,6 @@ for _, name in ipairs(NAMES) do
   if STREAM then redis.pcall('XGROUP', 'CREATE', WATCHED[name], GROUP, '0', 'MKSTREAM') end
 end
 for i = 8, #ARGV, 2 do call('HSET', QUEUE, ARGV[i], ARGV[i + 1]) end
-return call('HINCRBY', QUEUE, 'rev', 1)
+-- The first rev is the time: counted from 1, a queue declared anew after a FLUSHALL had the rev of the one before, and a producer that knew
+-- that one as a stream went on to add entries to what is a list now.
+return call('HINCRBY', QUEUE, 'rev', known[5] and 1 or string.format('%.0f', NOW))

@@ -12,6 +12,7 @@ from runner.errors import ConfigError, NewerLayoutError
 from runner.queue import Declaration
 from tests.keyspace import dump
 from tests.making import claim, dead, push, submit
+from tests.waiting import until
 
 FEWER = ("high", "normal")
 
@@ -30,7 +31,7 @@ def test_a_queue_is_declared_with_all_its_fields_and_its_groups(client: redis.Re
     queue = Broker(client).declare(declaration)
 
     assert Broker(client).open("emails").declaration == queue.declaration
-    assert (queue.declaration.rev, Broker(client).names()) == (1, ["emails"])
+    assert queue.declaration.rev > 1 and Broker(client).names() == ["emails"]
     assert client.exists("emails") == (mode == "stream")
     assert dump(queue) == {}
 
@@ -38,12 +39,23 @@ def test_a_queue_is_declared_with_all_its_fields_and_its_groups(client: redis.Re
 def test_saying_the_same_again_changes_only_the_revision(client: redis.Redis, mode: str) -> None:
     queue = Broker(client).declare(Declaration("emails", mode=mode))
     submit(queue, "a")
-    before = dump(queue)
+    before, rev = dump(queue), queue.declaration.rev
 
     again = Broker(client).declare(Declaration("emails", mode=mode, max_retries=9))
 
     assert dump(queue) == before
-    assert (again.declaration.rev, again.declaration.max_retries) == (2, 9)
+    assert (again.declaration.rev, again.declaration.max_retries) == (rev + 1, 9)
+
+
+def test_a_queue_declared_anew_after_a_flush_is_not_taken_for_the_old_one(client: redis.Redis, mode: str) -> None:
+    old = Broker(client).declare(Declaration("emails", mode=mode))
+    client.flushall()
+    until(lambda: Broker(client).now_ms() > old.declaration.rev)
+
+    new = Broker(client).declare(Declaration("emails", mode=other(mode)))
+    submit(old, "a")
+
+    assert new.measure().waiting == 1 and client.type("emails") == other(mode).encode()
 
 
 def test_an_open_queue_goes_on_with_the_new_declaration(client: redis.Redis, mode: str) -> None:
@@ -101,6 +113,7 @@ def test_declaring_at_the_same_moment_ends_with_one_whole_declaration(url: str, 
             for _ in range(10):
                 declared(mine, mode, max_retries=cap, max_releases=cap)
 
+    first = Broker(client).declare(Declaration("emails", mode=mode)).declaration.rev
     threads = [threading.Thread(target=declare, args=(cap,)) for cap in (3, 5)]
     for thread in threads:
         thread.start()
@@ -108,7 +121,7 @@ def test_declaring_at_the_same_moment_ends_with_one_whole_declaration(url: str, 
         thread.join(20)
 
     found = Broker(client).open("emails").declaration
-    assert found.rev == 20
+    assert found.rev == first + 20
     assert found.max_retries == found.max_releases
 
 
