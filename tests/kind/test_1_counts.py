@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -53,6 +54,14 @@ def test_a_bare_push_is_done_like_any_other(shop: Shop, pushed: dict[str, list[s
 
     until(lambda: not live(shop.release.pods(queue)), 60, every_s=0.5)
     assert len(shop.release.jobs(queue)) == before + 1
+
+
+def test_finished_pods_leave_no_consumers_behind(shop: Shop, pushed: dict[str, list[str]]) -> None:
+    shop.done("stream", pushed["stream"], within_s=240)
+
+    consumers: Any = shop.broker.client.xinfo_consumers("stream", "runner")  # type: ignore[union-attr]
+
+    assert len(consumers) <= 1
 
 
 def test_never_more_than_max_replicas_run(shop: Shop) -> None:

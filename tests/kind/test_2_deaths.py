@@ -15,7 +15,7 @@ import pytest
 
 from runner.attempt import read_attempts
 from runner.broker import Facts
-from tests.kind.cluster import FULL, NODE, live, run
+from tests.kind.cluster import FULL, NODE, live, run, running
 from tests.kind.release import Shop
 from tests.waiting import until
 
@@ -85,8 +85,10 @@ class Tailed:
 
 
 def test_a_graceful_delete_hands_the_task_back_at_once_and_burns_no_attempt(shop: Shop, tmp_path: Path) -> None:
-    (task_id,) = shop.submit("killed", s=8)
+    (task_id,) = shop.submit("killed", s=15)
     victim = shop.holder("killed", task_id)
+    # The claim may be seen in Redis before the API knows that the container runs, and then there are no logs to follow yet.
+    until(lambda: running([one for one in [shop.release.pod(victim)] if one]), 30, every_s=0.1)
     tailed = Tailed(shop, victim, tmp_path / "log")
     until(lambda: tailed.when("claimed"), 30, every_s=0.05)
 

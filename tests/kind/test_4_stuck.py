@@ -36,7 +36,7 @@ def status(shop: Shop, queue: str) -> str:
     plain = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "RUNNER_KIND")}
     environ = plain | {"RUNNER_REDIS_URL": shop.release.url("controller")}
     command = ["env", *(f"{name}={value}" for name, value in environ.items()), str(Path(sys.executable).with_name("runner"))]
-    return run(*command, "status", "--queue", queue).stdout
+    return run(*command, "status", *(["--queue", queue] if queue else [])).stdout
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,10 @@ from tests.kind.test_2_deaths import effects
 from tests.waiting import until
 
 
-def submitted(shop: Shop) -> list[str]:
+def submitted(shop: Shop, queue: str) -> list[str]:
     """One task, once Redis answers through the node port again."""
     try:
-        return shop.submit("away")
+        return shop.submit(queue)
     except (redis.RedisError, RunnerError):
         return []
 
@@ -31,7 +31,7 @@ def test_running_tasks_outlive_redis_and_are_done_once(shop: Shop, how: tuple[st
 
     shop.release.kubectl("delete", "pod", "runner-redis-0", "--wait=false", *how)
     shop.release.kubectl("rollout", "status", "statefulset/runner-redis", "--timeout=180s")
-    more = until(lambda: submitted(shop), 60, every_s=0.5)
+    more = until(lambda: submitted(shop, "away"), 60, every_s=0.5)
     found = shop.done("away", [*ids, *more], within_s=240)
 
     assert [json.loads(one.result)["pod"] for one in found[:3]] == pods, "a task was run by a second pod"

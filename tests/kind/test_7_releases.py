@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import yaml
 
 from tests.kind.cluster import CHART, FULL, Data, run
 from tests.kind.release import Release, Shop
+from tests.kind.test_6_redis import submitted
 from tests.waiting import until
 
 SMALL: Data = {
@@ -131,6 +134,20 @@ def test_a_neighbour_with_a_prefix_shares_redis_unseen(corner: Release, small: S
     assert len(corner.items("jobs", "scaledjob.keda.sh/name=next-runner-first")) == 2
     next_door.close()
     run("helm", "uninstall", "next", "--namespace", "corner", "--wait")
+
+
+def test_a_password_is_changed_under_a_running_task(corner: Release, small: Shop) -> None:
+    (running,) = small.submit("first", s=20)
+    pod, old = small.holder("first", running), corner.password("worker")
+    changed = {"stringData": {"worker-password-previous": old, "worker-password": uuid4().hex}}
+
+    corner.kubectl("patch", "secret", "runner-redis-logins", "--patch", json.dumps(changed))
+    corner.kubectl("delete", "pod", "runner-redis-0")
+    corner.kubectl("rollout", "status", "statefulset/runner-redis", "--timeout=180s")
+    more = until(lambda: submitted(small, "first"), 60, every_s=0.5)
+
+    first, *_ = small.done("first", [running, *more], within_s=180)
+    assert json.loads(first.result)["pod"] == pod and first.counters.attempt == 1
 
 
 def test_an_uninstalled_release_leaves_its_volume_and_logins_and_nothing_that_runs(corner: Release, small: Shop) -> None:
