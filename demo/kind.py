@@ -21,6 +21,7 @@ from demo.story import Told
 from runner.broker import Broker, Queue
 from runner.connect import connect
 from runner.producer import Producer
+from runner.url import from_environment
 
 QUEUE = "photos"
 INSIDE = Path("/pictures")
@@ -121,7 +122,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("demo-out"))
     options = parser.parse_args()
     console = Console(highlight=False, width=max(report.WIDE, Console().width))
-    url, cluster = os.environ["RUNNER_REDIS_URL"], Cluster(options.namespace)
+    url, cluster = from_environment(os.environ), Cluster(options.namespace)
     with Producer(url) as producer:
         story = Story(Broker(connect(url)).open(QUEUE), producer, cluster, console)
         for one in sorted(plan(), key=lambda one: one.priority):
