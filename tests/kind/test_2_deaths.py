@@ -39,9 +39,9 @@ def force_delete(shop: Shop, pod: str) -> None:
 
 
 def kill(_shop: Shop, pod: str) -> None:
-    """SIGKILL to all processes of a pod, from its node."""
-    each = f"for p in /proc/[0-9]*; do grep -qzx RUNNER_POD={pod} $p/environ 2>/dev/null && kill -9 ${{p#/proc/}}; done; true"
-    run("docker", "exec", NODE, "sh", "-c", each)
+    """SIGKILL to all processes of a pod, from its node, the parent first: it is not to see its child die."""
+    each = f"for p in /proc/[0-9]*; do grep -qzx RUNNER_POD={pod} $p/environ 2>/dev/null && echo ${{p#/proc/}}; done | sort -n"
+    run("docker", "exec", NODE, "sh", "-c", f"kill -9 $({each})")
 
 
 @pytest.mark.parametrize("queue", ["killed", "killed-list"])
