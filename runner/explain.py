@@ -115,6 +115,8 @@ def _of_network(error: BaseException, text: str) -> str:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:  # redis-py ties rings of them, in which `runner status` went round for ten minutes
+        seen.add(id(error))
         yield error
         error = error.__cause__ or error.__context__

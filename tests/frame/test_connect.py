@@ -234,3 +234,10 @@ def test_a_call_outlives_a_failover(sentinel: SentinelServers) -> None:
         client.set("emails", "2")
 
         assert client.get("emails") == b"2"
+
+
+def test_a_ring_of_causes_is_explained_too() -> None:
+    first, second = redis.ConnectionError("first"), OSError("second")
+    first.__cause__, second.__cause__ = second, first
+
+    assert str(explain(first, "redis://h:1/0")) == "Redis at h:1/0 failed: first"
