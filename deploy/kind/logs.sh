@@ -9,5 +9,5 @@ kubectl get events --all-namespaces --sort-by=.lastTimestamp >"$out/events.txt" 
 kubectl describe scaledjobs --all-namespaces >"$out/scaledjobs.txt" 2>&1 || true
 kubectl describe nodes >"$out/nodes.txt" 2>&1 || true
 for node in $(kind get nodes --name "$CLUSTER"); do
-    docker exec "$node" tar --create --exclude 'kube-*' --directory /var/log pods | tar --extract --directory "$out" || true
+    docker exec "$node" tar --create --exclude 'kube-*' --directory /var/log pods 2>/dev/null | tar --extract --directory "$out" 2>/dev/null || true
 done

@@ -45,8 +45,8 @@ def kill(_shop: Shop, pod: str) -> None:
 
 
 @pytest.mark.parametrize("queue", ["killed", "killed-list"])
-@pytest.mark.parametrize(("strike", "said"), [(kill, "lost"), (force_delete, "released")], ids=["killed", "force-deleted"])
-def test_a_task_whose_pod_dies_is_done_once_by_another(shop: Shop, queue: str, strike: Callable[[Shop, str], None], said: str) -> None:
+@pytest.mark.parametrize("strike", [kill, force_delete])
+def test_a_task_whose_pod_dies_is_done_once_by_another(shop: Shop, queue: str, strike: Callable[[Shop, str], None]) -> None:
     place, before = f"{queue}-{uuid4().hex}", len(shop.release.jobs(queue))
     (task_id,) = shop.submit(queue, type="kind.effect", s=4, name="one", **{"in": f"effects:{place}"})
     victim = shop.holder(queue, task_id)
@@ -60,8 +60,8 @@ def test_a_task_whose_pod_dies_is_done_once_by_another(shop: Shop, queue: str, s
     print(f"\n    {queue}: running again {done['began_ms'] / 1000 - struck_s:.1f} s after it was struck (lease {LEASE_S} s)")
     assert done["pod"] != victim
     assert effects(shop, place) == {"one began": 2, "one ended": 1}
-    # A pod that is force-deleted may still hear a SIGTERM, and hand its task back.
-    assert kinds(facts)[0] in {said, "lost"} and kinds(facts)[1:] == ["done"]
+    # Exit code 137 without a word of Kubernetes's is taken for want of memory; who is force-deleted may still hear SIGTERM first.
+    assert kinds(facts)[0] in {"lost", "oom" if strike is kill else "released"} and kinds(facts)[1:] == ["done"]
     until(lambda: not live(shop.release.pods(queue)), 60, every_s=0.5)
     assert len(shop.release.jobs(queue)) <= before + 2 + 1, "a kill is worth one empty pod at most"
 
