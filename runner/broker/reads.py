@@ -47,6 +47,8 @@ class Measures:
     claimed: int
     expired_claims: int
     dead: int
+    mislaid: int
+    """Waiting tasks whose entry another program removed, at least so many; `recover` sees to them."""
     oldest_waiting_ms: int
     """When the longest waiting task was submitted; -1 for none."""
     next_due_ms: int

@@ -28,6 +28,22 @@ class Upkeep(Base):
         """Bury one chunk of tasks that were not started in time; how many were looked at."""
         return int(self.run("expire", limit))
 
+    def recover(self) -> tuple[int, int]:
+        """See to waiting tasks whose entry another program removed: how many were put back, and how many buried.
+
+        A list is looked at only while it is empty: which of its references are missing, Redis cannot tell cheaply.
+        """
+        listed = self.declaration.mode == "list"
+        if listed and any(self.client.llen(self.keys.watched(priority)) for priority in self.declaration.priorities):
+            return 0, 0
+        records = self.client.hgetall(self.keys.part("tasks"))
+        waiting = [task_id for task_id, record in records.items() if record.startswith(b"waiting ")]
+        pushed = buried = 0
+        for at in range(0, len(waiting), CHUNK):
+            _, again, dead = self.run("recover", int(listed), *waiting[at : at + CHUNK])
+            pushed, buried = pushed + int(again), buried + int(dead)
+        return pushed, buried
+
     def restore(self) -> int:
         """Put entries that the group gave to nobody who holds them back to where a claim finds them; how many were."""
         if self.declaration.mode != "stream":

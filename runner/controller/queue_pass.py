@@ -16,7 +16,7 @@ from runner.controller.cluster_pass import ClusterPass
 from runner.controller.replays import replay_due
 from runner.reaper import reap_all
 
-MEASURED = ("waiting", "delayed", "claimed", "expired_claims", "dead", "watched", "dead_by_reason")
+MEASURED = ("waiting", "delayed", "claimed", "expired_claims", "dead", "mislaid", "watched", "dead_by_reason")
 
 
 REAPERS = 2
@@ -48,7 +48,7 @@ class QueuePass:
         return not self.failed
 
     def _steps(self) -> list[Callable[[], None]]:
-        known = [self.promote, self.reap, self.expire, self.replay, self.restore, self.drop_consumers, self.trim_dead]
+        known = [self.promote, self.reap, self.expire, self.replay, self.restore, self.recover, self.drop_consumers, self.trim_dead]
         if self.cluster is None:
             return known
         # What pods tell comes before what leases tell: it has a reason, and comes sooner.
@@ -110,6 +110,13 @@ class QueuePass:
     def restore(self) -> None:
         """Entries that the group gave to nobody who holds them; before their consumers go."""
         self._count("restored", self.queue.restore())
+
+    def recover(self) -> None:
+        """Waiting tasks whose entry another program removed; without this they waited for ever, and their ids were taken."""
+        if self.queue.measure().mislaid:
+            put_back, buried = self.queue.recover()
+            self._count("recovered", put_back)
+            self._count("recovered_buried", buried)
 
     def drop_consumers(self) -> None:
         """Consumers that other programs left in the group."""

@@ -1,6 +1,7 @@
 #!lua flags=no-writes
 -- A queue's lengths and ages, for status and for the controller's line; nothing changed.
--- RETURNS field, value, ...: now_ms, waiting, waiting:PRIORITY.., delayed, claimed, expired_claims, dead, oldest_waiting_ms, next_due_ms, then `counts` as stored
+-- RETURNS field, value, ...: now_ms, waiting, waiting:PRIORITY.., delayed, claimed, expired_claims, dead, mislaid,
+--   oldest_waiting_ms, next_due_ms, then `counts` as stored. `mislaid`: records of waiting tasks without an entry, at least so many
 local wrong = stale()
 if wrong then return wrong end
 local out, waiting, oldest = {'now_ms', NOW}, 0, nil
@@ -35,11 +36,13 @@ for _, name in ipairs(NAMES) do
   out[#out + 1] = 'watched:' .. name
   out[#out + 1] = length
 end
+-- Bare pushes have entries and no record yet, so this is a lower bound, and 0 unless another program removed entries.
+local mislaid = call('HLEN', TASKS) - call('ZCARD', DELAYED) - waiting - (STREAM and 0 or claimed)
 local back = released > 0 and load(call('ZRANGEBYSCORE', CLAIMS, '-inf', 0, 'LIMIT', 0, 1)[1])
 if back then older(tonumber(back.first)) end
 if STREAM then waiting = math.max(0, waiting - claimed) end
 local due = call('ZRANGE', DELAYED, 0, 0, 'WITHSCORES')
-for name, value in pairs({waiting = waiting, claimed = claimed, delayed = call('ZCARD', DELAYED), dead = call('XLEN', DEAD),
+for name, value in pairs({waiting = waiting, claimed = claimed, delayed = call('ZCARD', DELAYED), dead = call('XLEN', DEAD), mislaid = math.max(0, mislaid),
   expired_claims = call('ZCOUNT', CLAIMS, 1, reapable()), oldest_waiting_ms = oldest or -1, next_due_ms = tonumber(due[2] or '-1')}) do
   out[#out + 1] = name
   out[#out + 1] = value

@@ -252,6 +252,19 @@ def test_letters_past_their_age_are_dropped_though_there_is_room(url: str, mode:
     assert queue.measure().counts["trimmed"] == 450
 
 
+def test_tasks_whose_key_somebody_deleted_are_told_and_do_not_wait_for_ever(url: str, mode: str) -> None:
+    broker, queue = declared(url, mode)
+    submit(queue, 3)
+    queue.client.delete(queue.keys.main)
+    told = queue.measure().mislaid
+
+    one_pass(broker)
+
+    found = queue.measure()
+    assert (told, found.mislaid) == (3, 0)
+    assert (found.waiting, found.dead_by_reason) == ((3, {}) if mode == "list" else (0, {"unreadable": 3}))
+
+
 def test_caps_of_0_keep_every_dead_letter(url: str, mode: str) -> None:
     broker, queue = declared(url, mode, dead_max=0, dead_max_age_s=0, replay=())
     bury(queue, 3)

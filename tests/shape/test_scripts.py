@@ -59,6 +59,8 @@ def every_script(queue: Queue) -> set[str]:
     queue.look("a")
     queue.measure()
     submit(queue, "f", checked=False)
+    queue.client.delete(*(queue.keys.watched(priority) for priority in queue.declaration.priorities))
+    queue.recover()
     return ran
 
 
