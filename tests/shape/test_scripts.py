@@ -59,8 +59,7 @@ def every_script(queue: Queue) -> set[str]:
     queue.look("a")
     queue.measure()
     submit(queue, "f", checked=False)
-    queue.client.delete(*(queue.keys.watched(priority) for priority in queue.declaration.priorities))
-    queue.recover()
+    queue.run("recover", 1, "f")
     return ran
 
 
