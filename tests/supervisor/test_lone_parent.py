@@ -45,6 +45,24 @@ def test_a_hundred_megabytes_of_output_pass_through_unbroken_and_do_not_grow_the
     assert printed == (b"x" * 99 + b"\n") * 1_000_000 + b"the end\n"
 
 
+def test_peak_memory_is_told_of_every_attempt() -> None:
+    """Not from the tests' own process: its child begins as large as that has grown."""
+    with parent("sum", [1]) as process:
+        idle, _ = told(process)
+    with parent("eats", 64 * 1024 * 1024) as process:
+        hungry, _ = told(process)
+
+    assert hungry["peak_kib"] - idle["peak_kib"] > 50 * 1024
+
+
+def test_a_handler_may_use_a_process_pool() -> None:
+    """Not from the tests' own process: it has threads, and a fork of a fork may meet a lock that one of them held."""
+    with parent("uses-a-pool", [-1, -2], modules=(STUBBORN,)) as process:
+        ending, _ = told(process)
+
+    assert (ending["kind"], ending["result"]) == ("done", "[1,2]")
+
+
 def test_a_log_that_nobody_reads_does_not_hold_up_the_timeout() -> None:
     with parent("prints-for-ever", timeout_s=0.5, grace_s=0.5) as process:
         assert process.stdout
