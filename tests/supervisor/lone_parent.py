@@ -22,7 +22,8 @@ def main() -> None:
     facts = {"id": "1", "type": given["type"], "version": None, "queue": "emails", "attempt": 1}
     ending = one.run(facts, body, given.get("timeout_s", 30.0))
     grown_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib
-    told = {"kind": ending.kind, "wall_s": ending.wall_s, "peak_kib": ending.peak_kib, "tail": len(ending.tail), "result": ending.result.decode()}
+    told = {"kind": ending.kind, "wall_s": ending.wall_s, "peak_kib": ending.peak_kib}
+    told |= {"tail": len(ending.tail), "result": ending.result.decode()}
     print(json.dumps(told | {"grown_kib": grown_kib, "modules": sorted(sys.modules)}), flush=True)
 
 
