@@ -22,7 +22,7 @@ RUN rm -rf /usr/local/bin/pip* /usr/local/lib/python3*/site-packages/* /usr/loca
       /usr/bin/pip* /usr/lib/python3/dist-packages/pip* /usr/lib/python3/dist-packages/setuptools* /usr/lib/python3/dist-packages/wheel* \
       /usr/lib/python3/dist-packages/pkg_resources /usr/lib/python3/dist-packages/_distutils_hack /usr/lib/python3/dist-packages/distutils-precedence.pth \
       /usr/lib/python3*/ensurepip \
-      /usr/share/python-wheels /root/.cache \
+      /usr/share/python-wheels ~/.cache \
  && find / -xdev -perm /6000 -type f -exec chmod a-s {} + \
  && ! python -c "import pip" 2>/dev/null && ! command -v cc \
  && python -m compileall -q -j 0 -x '/(test|tests|idlelib|lib2to3|turtledemo|tkinter|dist-packages|site-packages)/' \
