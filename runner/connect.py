@@ -128,9 +128,10 @@ class _Address:
     sentinel_options: dict[str, Any]
 
 
-def connect(url: str, *, retry_s: float = 15.0, client_name: str = "") -> Client:
+def connect(url: str, *, retry_s: float = 15.0, client_name: str = "", timeout_s: float = 5.0) -> Client:
     """A client (replies are bytes) that lets Redis fail for up to `retry_s` at each call. ConfigError if the URL makes no sense."""
-    common = SOCKET | {"retry": _Patient(retry_s), "retry_on_error": list(PASSING)}
+    common: dict[str, Any] = SOCKET | {"socket_timeout": timeout_s, "socket_connect_timeout": timeout_s}
+    common |= {"retry": _Patient(retry_s), "retry_on_error": list(PASSING)}
     if client_name:
         common["client_name"] = "-".join(client_name.split())
     scheme = url.partition("://")[0]

@@ -120,8 +120,18 @@ class Errand:
         facts: dict[str, Any] = {"id": settler.task_id, "type": task.type, "version": task.version, "queue": queue.name}
         facts["attempt"] = claim.counters.attempt
         logs.event("claimed", timeout_s=timeout_s, **facts)
-        with Heartbeat(queue, settler.task_id, claim.token, self._progress, self._hear):
+        every_s = declared.lease_s / 3
+        with Heartbeat(lambda: self._for_beats(queue, every_s / 2), every_s, settler.task_id, claim.token, self._progress, self._hear):
             settler.settle(self.child.run(facts, claim.body, timeout_s), task)
+
+    def _for_beats(self, queue: Queue, timeout_s: float) -> Queue:
+        """The queue on a connection that gives up early enough to beat again within the lease.
+
+        A server whose pod is gone does not refuse: it never answers. Waiting for that longer than the lease leaves cost living claims.
+        """
+        settings, timeout_s = self.settings, min(5.0, timeout_s)
+        client = connect(settings.redis_url, retry_s=settings.connect_s, client_name="runner-worker", timeout_s=timeout_s)
+        return Queue(client, self.settings.prefix, queue.declaration)
 
     def _progress(self) -> str:
         said = self.child.progress

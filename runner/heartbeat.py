@@ -10,13 +10,17 @@ from runner.broker import Queue
 from runner.connect import FAILURES
 from runner.errors import RunnerError
 
+Opened = Callable[[], Queue]
+Hear = Callable[[str], None]
+
 
 class Heartbeat:
     """Extends one claim every third of its lease. Redis away is no reason to stop: the silence rule keeps the claim."""
 
-    def __init__(self, queue: Queue, task_id: str, token: str, progress: Callable[[], str], hear: Callable[[str], None]) -> None:
-        """`progress` gives the word to send, `-` for none; `hear` is told `cancel` or `lost`, once each."""
-        self._queue, self._task_id, self._token = queue, task_id, token
+    def __init__(self, opened: Opened, every_s: float, task_id: str, token: str, progress: Callable[[], str], hear: Hear) -> None:
+        """`opened` opens the queue, at the first beat. `progress` gives the word to send, `-` for none; `hear` gets `cancel` or `lost`."""
+        self._opened, self._every_s, self._task_id, self._token = opened, every_s, task_id, token
+        self._queue: Queue | None = None
         self._progress, self._hear = progress, hear
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
@@ -30,8 +34,8 @@ class Heartbeat:
         self._ended.set()
 
     def _beat(self) -> None:
-        every_s, heard = self._queue.declaration.lease_s / 3, {"ok", ""}
-        while "lost" not in heard and not self._ended.wait(every_s):
+        heard = {"ok", ""}
+        while "lost" not in heard and not self._ended.wait(self._every_s):
             word = self._extend()
             if word not in heard and not self._ended.is_set():
                 heard.add(word)
@@ -39,6 +43,7 @@ class Heartbeat:
 
     def _extend(self) -> str:
         try:
+            self._queue = self._queue or self._opened()
             return self._queue.extend(self._task_id, self._token, self._progress())
         except FAILURES as error:
             failure: Exception = error

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import Server, free_port
+from tests.servers import Server, binary_of, free_port
 from tests.waiting import until
 from tests.worker.pods import Cluster, Pod, cluster
+from tests.worker.silent_wire import SilentWire
 
 Made = Callable[..., Cluster]
 
@@ -213,6 +214,30 @@ def test_a_redis_that_restarts_while_a_task_ends_still_learns_its_outcome(tmp_pa
         server.start()
 
         assert pod.ended(20) == 0 and q.state() == "done" and q.notes("ran") == ["t1 1"]
+
+
+def test_a_connection_that_falls_silent_costs_no_claim(tmp_path: Path, backend: str, mode: str) -> None:
+    """A Redis pod that is gone does not refuse, it never answers; the next beat on a new connection must come within the lease."""
+    server = Server(binary_of(backend), port=free_port())
+    server.start()
+    wire = SilentWire(server.port)
+    try:
+        with cluster(tmp_path, server.url, mode=mode, lease_s=3.0) as q:
+            q.submit("hold")
+            pod = q.pod(RUNNER_REDIS_URL=wire.url)
+            began(q)
+            first = q.queue.look("t1")
+            until(lambda: q.queue.look("t1").lease_until_ms > first.lease_until_ms)  # type: ignore[union-attr]
+
+            wire.fall_silent()
+            silent_ms = q.queue.measure().now_ms
+            until(lambda: q.queue.reap().claims or q.queue.look("t1").lease_until_ms > silent_ms + 5000, 12)  # type: ignore[union-attr]
+            (q.folder / "go").touch()
+
+            assert pod.ended(30) == 0 and q.notes("ran") == ["t1 1"] and [a["kind"] for a in q.attempts()] == ["done"]
+    finally:
+        wire.close()
+        server.close()
 
 
 def test_no_pod_that_dies_at_a_random_moment_loses_a_task(made: Made) -> None:
