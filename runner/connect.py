@@ -52,7 +52,8 @@ PASSING = (
 """Errors that go away when a server comes back, finishes loading, or a failover ends."""
 FIRST_S, LONGEST_S = 0.05, 1.0
 SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster")
-SOCKET = {"socket_timeout": 5.0, "socket_connect_timeout": 5.0, "health_check_interval": 25}
+TIMEOUT_S = 5.0
+"""How long a connection may take to open, and to answer."""
 
 
 class _Until(AbstractBackoff):
@@ -128,10 +129,9 @@ class _Address:
     sentinel_options: dict[str, Any]
 
 
-def connect(url: str, *, retry_s: float = 15.0, client_name: str = "", timeout_s: float = 5.0) -> Client:
+def connect(url: str, *, retry_s: float = 15.0, client_name: str = "", timeout_s: float = TIMEOUT_S) -> Client:
     """A client (replies are bytes) that lets Redis fail for up to `retry_s` at each call. ConfigError if the URL makes no sense."""
-    common: dict[str, Any] = SOCKET | {"socket_timeout": timeout_s, "socket_connect_timeout": timeout_s}
-    common |= {"retry": _Patient(retry_s), "retry_on_error": list(PASSING)}
+    common = _socket(timeout_s) | {"retry": _Patient(retry_s), "retry_on_error": list(PASSING)}
     if client_name:
         common["client_name"] = "-".join(client_name.split())
     scheme = url.partition("://")[0]
@@ -173,6 +173,10 @@ class _Sentinels(redis.Sentinel):
             raise MasterNotFoundError("what answers there is no Sentinel") from error
 
 
+def _socket(timeout_s: float) -> dict[str, Any]:
+    return {"socket_timeout": timeout_s, "socket_connect_timeout": timeout_s, "health_check_interval": 25}
+
+
 def _single(url: str, common: dict[str, Any]) -> redis.Redis:
     path = url.partition("://")[2].partition("?")[0].rpartition("@")[2].partition("/")[2].strip("/")
     if path and not path.isdecimal() and not url.startswith("unix"):
@@ -187,7 +191,7 @@ def _behind_sentinel(address: _Address, common: dict[str, Any]) -> redis.Redis:
     if not address.path:
         raise ValueError("it names no service, as in redis+sentinel://host:26379/SERVICE/0")
     tls = {key: value for key, value in address.options.items() if key.startswith("ssl")}
-    own = SOCKET | {"retry": Retry(NoBackoff(), 0)} | tls | address.sentinel_options
+    own = _socket(TIMEOUT_S) | {"retry": Retry(NoBackoff(), 0)} | tls | address.sentinel_options
     sentinel: Any = _Sentinels(address.hosts, sentinel_kwargs=own, redis_connect_func=_greet, **(common | address.options))  # type: ignore[no-untyped-call]
     master: redis.Redis = sentinel.master_for(address.path[0])
     return master
