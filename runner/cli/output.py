@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from runner.cli.common import unwrapped
+from runner.masking import harmless
+
+__all__ = ["harmless", "say_json", "say_table"]
 
 
 def say_json(value: Any) -> None:
@@ -30,11 +33,6 @@ def say_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     with console.capture() as lines:  # rich would end the process itself when the reader of a pipe is gone
         console.print(table)
     print(lines.get(), end="")
-
-
-def harmless(text: str) -> str:
-    """Text that anybody may have pushed, without what steers a terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
 NUMBERS = ("waiting", "delayed", "claimed", "expired", "dead", "attempts", "rev", "attempt", "wall_s", "cpu_s", "peak_kib", "runs")
