@@ -25,6 +25,9 @@ class Pod:
     phase: str = "Pending"
     queue: str = ""
     job_uid: str = ""
+    scheduled_s: float = 0.0
+    accepted_s: float = 0.0
+    """Since when it has its node, and since when that has taken it up; 0 where it has not."""
     created_s: float = 0.0
     deleted_s: float | None = None
     """Until when it was given to end; None for one that nobody deletes."""
@@ -116,7 +119,7 @@ def pod_of(raw: Raw) -> Pod:
     container = _container(status)
     state = container.get("state") or {}
     ended, waiting = state.get("terminated") or {}, state.get("waiting") or {}
-    phase = status.get("phase", "Pending")
+    phase, scheduled = status.get("phase", "Pending"), _condition(status, "PodScheduled")
     reason, message = _why_ended(status, ended)
     waits_for, waiting_message = _why_waiting(status, waiting)
     return Pod(
@@ -126,6 +129,8 @@ def pod_of(raw: Raw) -> Pod:
         phase=phase,
         queue=_queue(meta),
         job_uid=next((owner["uid"] for owner in meta.get("ownerReferences") or [] if owner["kind"] == "Job"), ""),
+        scheduled_s=seconds(scheduled.get("lastTransitionTime")) if scheduled.get("status") == "True" else 0.0,
+        accepted_s=seconds(status.get("startTime")),
         created_s=seconds(meta.get("creationTimestamp")),
         deleted_s=seconds(meta["deletionTimestamp"]) if meta.get("deletionTimestamp") else None,
         started=bool(state.get("running") or ended) or phase in ("Running", "Succeeded", "Failed"),

@@ -16,7 +16,7 @@ from runner.broker import Broker, Queue
 from runner.broker.claims import CHUNK
 from runner.cluster import Cluster, Job, ScaledJob, Snapshot
 from runner.controller import holders, notices
-from runner.controller.jobs import abandoned, startable, stuck
+from runner.controller.jobs import abandoned, stands, stuck
 from runner.controller.starts import MOST, WITHIN_S, Starts, noted
 from runner.outcome import Ending
 from runner.reaper import settle_reaped
@@ -81,7 +81,7 @@ class ClusterPass:
         holding = holders.uids(self.queue.holdings()) if self.seen.jobs else set()
         for one in stuck(self.seen, holding, self.sight.stuck_s):
             self._find("stuck", one.job.name, one.reason, one.message, one.job.created_s)
-            if one.over and startable(self.cluster.pods_of(one.job.uid), holders.uids(self.queue.holdings())):
+            if one.over and stands(one, self.cluster.pods_of(one.job.uid), holders.uids(self.queue.holdings())):
                 self._delete(one.job.name, one.job.uid, f"it never started: {one.reason}")
         for job in abandoned(self.seen, holding):
             self._delete(job.name, job.uid, "its node does not answer")

@@ -18,6 +18,11 @@ MOUNT_S = 20.0
 """A volume may be late for so long."""
 LOST_S = 15.0
 """How long after the end of its grace a pod may still be there: its node does not answer."""
+SILENT = "NodeSilent"
+"""Our word for a pod that its node has not taken up. Kubernetes goes on sending pods to a frozen node until it counts as NotReady, after
+some 50 s, and gives them up half a minute later; meanwhile KEDA counts their Jobs as running."""
+SILENT_S, GIVEN_UP_S = 10.0, 15.0
+"""How long after its scheduling such a pod is named, and its Job is over. 6 s were seen on a node that 80 pods came to at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +48,13 @@ def stuck(seen: Snapshot, holders: Collection[str], after_s: float) -> list[Stuc
         pods = list(seen.pods_of(job))
         if startable(pods, holders) and (why := _why(job, pods, seen)):
             old = job.generation < newest.get(job.scaled_job, 0)
-            found.append(Stuck(job, *why, over=old or seen.now_s - job.created_s > after_s))
+            found.append(Stuck(job, *why, over=old or seen.now_s - job.created_s > after_s or _given_up(pods, seen)))
     return found
+
+
+def stands(one: Stuck, pods: Collection[Pod], holders: Collection[str]) -> bool:
+    """Whether a stuck Job still is, now that its pods were looked at again."""
+    return startable(pods, holders) and not (one.reason == SILENT and any(pod.accepted_s for pod in pods))
 
 
 def startable(pods: Collection[Pod], holders: Collection[str]) -> bool:
@@ -56,10 +66,23 @@ def _why(job: Job, pods: Collection[Pod], seen: Snapshot) -> tuple[str, str] | N
     for pod in pods:
         if pod.waiting in WAITS:
             return pod.waiting, pod.waiting_message
+        if silent_s(pod, seen) > SILENT_S:
+            return SILENT, f"node {pod.node} has not taken up its pod for {silent_s(pod, seen):.0f} s"
         late = seen.now_s - pod.created_s > MOUNT_S
         if late and (said := _last(seen, pod.uid, MOUNTS)):
             return said
     return None if pods else _last(seen, job.uid, ("FailedCreate",))
+
+
+def silent_s(pod: Pod, seen: Snapshot) -> float:
+    """For how long a node has not taken up a pod; 0 if it did, or has taken up a later one: then it is only slow."""
+    answered_s = max((one.accepted_s for one in seen.pods.values() if one.node == pod.node), default=0.0)
+    waits = pod.node and pod.scheduled_s and not pod.accepted_s and answered_s <= pod.scheduled_s
+    return seen.now_s - pod.scheduled_s if waits else 0.0
+
+
+def _given_up(pods: Collection[Pod], seen: Snapshot) -> bool:
+    return any(silent_s(one, seen) > GIVEN_UP_S for one in pods)
 
 
 def _last(seen: Snapshot, uid: str, reasons: Collection[str]) -> tuple[str, str] | None:

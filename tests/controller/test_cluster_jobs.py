@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from runner.cluster import Event
-from runner.controller.jobs import WAITS, abandoned, stuck
+from runner.controller.jobs import SILENT, WAITS, abandoned, stands, stuck
 from runner.controller.starts import MOST, Starts, noted
 from tests.controller.town import NOW_S, job, pending, pod, scaled, seen
 
@@ -67,6 +67,39 @@ def test_a_stuck_job_is_over_after_a_grace_or_when_the_specification_is_newer(mo
     (found,) = stuck(seen(job(**more), pending(waiting="ErrImagePull"), scaled(generation=generation)), (), GRACE_S)
 
     assert found.over is over
+
+
+def sent(ago_s: float, number: int = 0, **more: Any) -> Any:
+    """A pod that got its node so long ago."""
+    return pending(number, **{"node": "node-1", "scheduled_s": NOW_S - ago_s, "created_s": NOW_S - ago_s} | more)
+
+
+@pytest.mark.parametrize(
+    ("things", "expected"),
+    [
+        pytest.param((sent(9),), [], id="the node has time"),
+        pytest.param((sent(11),), [(SILENT, False)], id="it is named"),
+        pytest.param((sent(16),), [(SILENT, True)], id="it is given up"),
+        pytest.param((sent(16, accepted_s=NOW_S - 15),), [], id="the node took it up"),
+        pytest.param((sent(16, node="", scheduled_s=0.0),), [], id="it has no node yet"),
+        pytest.param((sent(16), sent(40, 1, accepted_s=NOW_S - 20)), [(SILENT, True)], id="the node answered before, not since"),
+        pytest.param((sent(16), sent(40, 1, accepted_s=NOW_S - 3)), [], id="the node is only slow"),
+        pytest.param((sent(16), sent(40, 1, accepted_s=NOW_S - 3, node="node-2")), [(SILENT, True)], id="another node answers"),
+        pytest.param((sent(16), pod(uid="other")), [], id="another pod of the Job runs"),
+    ],
+)
+def test_a_job_whose_pod_no_node_takes_up_is_named_and_soon_over(things: tuple[Any, ...], expected: list[tuple[str, bool]]) -> None:
+    found = stuck(seen(job(created_s=NOW_S - 40), *things), (), GRACE_S)
+
+    assert [(one.reason, one.over) for one in found] == expected
+
+
+def test_a_job_whose_pod_a_node_took_up_at_the_last_moment_is_left() -> None:
+    (one,) = stuck(seen(job(), sent(16)), (), GRACE_S)
+
+    assert stands(one, [sent(16)], ())
+    assert not stands(one, [sent(16, accepted_s=NOW_S)], ())
+    assert not stands(one, [sent(16)], {sent(16).uid})
 
 
 @pytest.mark.parametrize(

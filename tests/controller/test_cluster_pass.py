@@ -203,6 +203,28 @@ def test_a_stuck_job_whose_pod_started_meanwhile_is_left(url: str, mode: str) ->
     assert town.deleted == []
 
 
+def test_a_pod_on_a_node_that_does_not_take_it_up_makes_room_for_another_at_once(url: str, mode: str) -> None:
+    broker, queue = declared(url, mode)
+    submit(queue, 1)
+    town = Town(job(created_s=time.time()), pending(node="node-1", created_s=time.time(), scheduled_s=time.time() - 16))
+
+    one_pass(broker, town)
+
+    assert town.deleted == ["job-00000"]
+    assert found(broker) == [("stuck", "job-00000", "NodeSilent")]
+    assert queue.measure().waiting == 1
+
+
+def test_a_pod_that_its_node_took_up_since_the_snapshot_is_left(url: str, mode: str) -> None:
+    broker, _ = declared(url, mode)
+    sent = pending(node="node-1", created_s=time.time(), scheduled_s=time.time() - 16)
+    town = Town(job(created_s=time.time()), replace(sent, accepted_s=time.time()), past=(sent,))
+
+    one_pass(broker, town)
+
+    assert town.deleted == []
+
+
 def test_suspended_jobs_are_shown(url: str, mode: str) -> None:
     """Case C69."""
     broker, _ = declared(url, mode)

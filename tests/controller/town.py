@@ -67,7 +67,7 @@ class Town:
         """What there is, and what there was a moment ago."""
         if self.refuses:
             raise ClusterError("the API refused GET pods: 403 not allowed")
-        return seen(*self.past, *self.things, now_s=time.time())
+        return seen(*self.things, *self.past, now_s=time.time())
 
     def pod(self, name: str) -> Pod | None:
         """One pod as it is now."""
