@@ -7,12 +7,17 @@ from json.encoder import encode_basestring_ascii as quoted
 
 from runner.outcome import Ending, Kind
 
+LONGEST_TYPE = 200
 CLEAN = (Kind.DONE, Kind.RELEASED, Kind.CANCELLED)
 
 
-def attempt_line(ending: Ending, *, number: int, holder: str, started_ms: int, ended_ms: int) -> bytes:
-    """The line for `lives`: what happened, where, what it used; the tail of its output only for one that failed."""
+def attempt_line(ending: Ending, *, number: int, holder: str, started_ms: int, ended_ms: int, task_type: str = "") -> bytes:
+    """The line for `lives`: what happened, where, what it used; the tail of its output only for one that failed.
+
+    The type stands in it because a done task's body is gone, and what a type uses is asked afterwards.
+    """
     facts: dict[str, object] = {"attempt": number, "kind": str(ending.kind), "holder": holder}
+    facts |= {"type": task_type[:LONGEST_TYPE]} if task_type else {}
     facts |= {"started_ms": started_ms, "ended_ms": ended_ms}
     facts |= {"wall_s": round(ending.wall_s, 3), "cpu_s": round(ending.cpu_s, 3), "peak_kib": ending.peak_kib}
     if ending.detail:

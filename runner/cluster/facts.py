@@ -29,6 +29,9 @@ class Pod:
     accepted_s: float = 0.0
     """Since when it has its node, and since when that has taken it up; 0 where it has not."""
     created_s: float = 0.0
+    ran_from_s: float = 0.0
+    ran_to_s: float = 0.0
+    """From when to when its worker ran, 0 where that is not known."""
     deleted_s: float | None = None
     """Until when it was given to end; None for one that nobody deletes."""
     started: bool = False
@@ -132,6 +135,8 @@ def pod_of(raw: Raw) -> Pod:
         scheduled_s=seconds(scheduled.get("lastTransitionTime")) if scheduled.get("status") == "True" else 0.0,
         accepted_s=seconds(status.get("startTime")),
         created_s=seconds(meta.get("creationTimestamp")),
+        ran_from_s=seconds(ended.get("startedAt")),
+        ran_to_s=seconds(ended.get("finishedAt")),
         deleted_s=seconds(meta["deletionTimestamp"]) if meta.get("deletionTimestamp") else None,
         started=bool(state.get("running") or ended) or phase in ("Running", "Succeeded", "Failed"),
         ended=bool(ended) or phase in ("Succeeded", "Failed"),

@@ -15,7 +15,7 @@ from redis.exceptions import NoPermissionError
 from runner.broker import Broker, Queue
 from runner.config import ControllerSettings
 from runner.controller import Controller
-from runner.controller.stop import Stop
+from runner.stop import Stop
 from runner.errors import WaitTimeoutError
 from runner.outcome import Ending, Kind
 from runner.producer import NewTask, Producer
@@ -179,6 +179,7 @@ def _as_a_person(broker: Broker, queue: Queue, url: str) -> None:
     with Producer(url, PREFIX) as producer:
         producer.submit("note", queue=queue.name, task_id="typed")
         assert producer.cancel("typed") == "cancelled"
+    list(queue.attempts_kept(10))
     for mode in ("list", "stream", "list"):
         broker.declare(Declaration("moved", mode=mode))
 
