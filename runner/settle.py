@@ -57,9 +57,8 @@ class Settler:
         if ending.kind is Kind.LOST:
             raise ClaimLostError(self.task_id)
         verdict = self._judged(ending, task)
-        line = attempt_line(
-            ending, number=self.claim.counters.attempt, holder=self.holder, started_ms=self.claim.started_ms, ended_ms=self.now_ms
-        )
+        facts: dict[str, Any] = {"number": self.claim.counters.attempt, "holder": self.holder, "task_type": task.type if task else ""}
+        line = attempt_line(ending, started_ms=self.claim.started_ms, ended_ms=self.now_ms, **facts)
         word = self._persist(lambda: self._write(verdict, ending, line))
         if word == "lost":
             raise ClaimLostError(self.task_id)
