@@ -32,13 +32,18 @@ from redis.retry import Retry
 from redis.sentinel import MasterNotFoundError
 
 from runner.errors import ConfigError
-from runner.explain import FAILURES, NO_DATABASE, TOLD, explain
+from runner.explain import FAILURES, NO_DATABASE, REFUSALS, TOLD, explain
 from runner.masking import masked
 
 __all__ = ["FAILURES", "TOLD", "Client", "connect", "explain", "unretried"]
 
 Client: TypeAlias = "redis.Redis | RedisCluster"
 Answer = TypeVar("Answer")
+
+
+class PassingRefusal(ResponseError):
+    """An answer by one of the codes REFUSALS, with a type that a retry can know."""
+
 
 PASSING = (
     redis.ConnectionError,
@@ -48,8 +53,9 @@ PASSING = (
     MasterDownError,
     TryAgainError,
     ClusterDownError,
+    PassingRefusal,
 )
-"""Errors that go away when a server comes back, finishes loading, or a failover ends."""
+"""Errors that go away when a server comes back, finishes loading, has its replicas or its disk again, or a failover ends."""
 FIRST_S, LONGEST_S = 0.05, 1.0
 SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster")
 TIMEOUT_S = 5.0
@@ -92,15 +98,24 @@ class _Patient(Retry):
         self._until: _Until = self._backoff  # type: ignore[assignment]
         self._depth = 0
 
-    def call_with_retry(self, *args: Any, **kwargs: Any) -> Any:
+    def call_with_retry(self, do: Callable[[], Any], *args: Any, **kwargs: Any) -> Any:
         """The outermost call begins a new deadline."""
         if not self._depth:
             self._until.deadline = 0.0
         self._depth += 1
         try:
-            return super().call_with_retry(*args, **kwargs)
+            return super().call_with_retry(lambda: _typed(do), *args, **kwargs)
         finally:
             self._depth -= 1
+
+
+def _typed(do: Callable[[], Answer]) -> Answer:
+    try:
+        return do()
+    except ResponseError as error:
+        if str(error).startswith(REFUSALS) and not isinstance(error, PassingRefusal):
+            raise PassingRefusal(str(error)) from error
+        raise
 
 
 class _PatientCluster(RedisCluster):

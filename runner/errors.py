@@ -93,6 +93,15 @@ class ClaimLostError(BrokerError):
         super().__init__(f"the claim on task {task_id!r} was lost to another holder; nothing was written")
 
 
+class UnrecordedError(BrokerError):
+    """The queue went away while a task of it was held; what became of the task is not recorded."""
+
+    def __init__(self, task_id: str, why: str) -> None:
+        super().__init__(
+            f"the outcome of task {task_id!r} is not recorded: since it was claimed, Redis was emptied or its queue deleted or changed ({why})"
+        )
+
+
 class ClusterError(RunnerError):
     """Kubernetes cannot be asked, or refuses."""
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import redis
 from redis.exceptions import (
+    ClusterDownError,
     ClusterError,
     MasterDownError,
     MovedError,
@@ -35,6 +36,9 @@ FAILURES: tuple[type[Exception], ...] = (
 TOLD: tuple[type[Exception], ...] = (*FAILURES, redis.ResponseError)
 """For the outermost `except TOLD as error: raise explain(error, url)`: also an answer that nobody below expected, such as BUSY."""
 
+REFUSALS = ("NOREPLICAS ", "BUSY ", "MISCONF ")
+"""Codes of answers that redis-py has no type for and that go away: too few replicas, somebody's long script, a full disk."""
+
 NO_DATABASE = "db index is out of range"
 
 _AUTHENTICATION = (
@@ -60,6 +64,11 @@ _BY_CAUSE: tuple[tuple[type[BaseException], str], ...] = (
     (FileNotFoundError, "is not there: a socket, certificate or key file does not exist"),
     (PermissionError, "may not be opened by this user"),
 )
+
+
+def passes(error: BaseException) -> bool:
+    """Whether an answer says that Redis cannot do it now, as against never; the same call is worth repeating for a while."""
+    return isinstance(error, (ReadOnlyError, MasterDownError, TryAgainError, ClusterDownError)) or str(error).startswith(REFUSALS)
 
 
 def explain(error: BaseException, url: str) -> UnavailableError:

@@ -11,6 +11,8 @@ from typing import Any
 
 from redis.exceptions import NoPermissionError, NoScriptError, ResponseError
 
+from runner.explain import passes
+
 FOLDER = Path(__file__).parent / "lua"
 Argument = str | bytes | int
 DENIED = ("ACL failure in script", "The user executing the script can't")
@@ -79,6 +81,8 @@ def run_all(client: Any, calls: Sequence[tuple[str, Sequence[str], Sequence[Argu
 def _checked(client: Any, call: tuple[str, Sequence[str], Sequence[Argument]], reply: Any) -> Any:
     if isinstance(reply, NoScriptError):
         return _run_text(client, load(call[0]), call[1], call[2])
+    if isinstance(reply, ResponseError) and passes(reply):
+        return run(client, *call)  # an answer within a pipeline: only a call of its own is repeated with the client's patience
     if isinstance(reply, ResponseError):
         raise translated(reply) from reply
     if isinstance(reply, Exception):

@@ -13,7 +13,7 @@ from runner import logs
 from runner.attempt import attempt_line
 from runner.broker import Queue, Settled
 from runner.connect import FAILURES
-from runner.errors import BrokerError, ClaimLostError
+from runner.errors import BrokerError, ClaimLostError, ConfigError, UnrecordedError
 from runner.moves import move_or_retry
 from runner.outcome import Action, Ending, Kind, Verdict
 from runner.retry import decide
@@ -52,7 +52,8 @@ class Settler:
     def settle(self, ending: Ending, task: Task | None) -> None:
         """Record what became of the attempt.
 
-        Raises ClaimLostError when another holder has the task, and Redis's own error or refusal when it lasted for longer than `settle_s`.
+        Raises ClaimLostError when another holder has the task, UnrecordedError when the queue is gone, and Redis's own error or refusal
+        when it lasted for longer than `settle_s`.
         """
         if ending.kind is Kind.LOST:
             raise ClaimLostError(self.task_id)
@@ -90,6 +91,8 @@ class Settler:
                 return write()
             except ClaimLostError:
                 raise
+            except ConfigError as error:  # a FLUSHALL; told as it is, it read as if the worker had refused to start
+                raise UnrecordedError(self.task_id, str(error)) from error
             except PASSING as error:
                 if time.monotonic() + PAUSE_S > deadline_s:
                     raise

@@ -260,7 +260,7 @@ def test_a_redis_that_refuses_writes_for_a_while_costs_neither_claim_nor_outcome
     """NOREPLICAS, as MISCONF of a full disk and BUSY of somebody's script: an answer, and none that lasts."""
     q = made(lease_s=0.9)
     q.submit("hold")
-    pod = q.pod()
+    pod = q.pod(RUNNER_CONNECT_S="0.2")
     began(q)
 
     q.client.config_set("min-replicas-to-write", 1)
@@ -278,7 +278,7 @@ def test_a_redis_that_refuses_writes_for_a_while_costs_neither_claim_nor_outcome
 def test_heartbeats_go_on_after_one_was_refused(made: Made) -> None:
     q = made(lease_s=0.9)
     q.submit("hold")
-    pod = q.pod()
+    pod = q.pod(RUNNER_CONNECT_S="0.2")
     began(q)
 
     q.client.config_set("min-replicas-to-write", 1)
