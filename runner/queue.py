@@ -13,6 +13,7 @@ LAYOUT = 1
 """Version of the key layout in docs/architecture.md; raised only with an ADR and a CHANGELOG line."""
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+NAME_RULE = "a name has letters, digits, `.`, `_` and `-`, at most 100, and starts with a letter or digit"
 MODES = ("stream", "list")
 REPLAYED = ("crash", "timeout", "lost")
 REPLAYABLE = (*REPLAYED, "error", "retry", "oom", "released", "unknown_type")
@@ -103,7 +104,7 @@ class Declaration:
     def _faults(self) -> list[tuple[bool, str]]:
         known = self.priorities
         return [
-            (not NAME.fullmatch(self.name), "a name has letters, digits, `.`, `_` and `-`, at most 100, and starts with a letter or digit"),
+            (not NAME.fullmatch(self.name), NAME_RULE),
             (self.mode not in MODES, f"mode {self.mode!r} is neither stream nor list"),
             (not 1 <= len(known) <= 5 or len(set(known)) != len(known), "priorities are 1 to 5 different names, highest first"),
             (not all(NAME.fullmatch(p) for p in known), "a priority's name follows the rule of a queue's name"),

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
 from redis.exceptions import ResponseError
 
 from runner import scripts
-from runner.errors import BrokerError, NewerLayoutError, OutOfMemoryError, UndeclaredQueueError
+from runner.errors import BrokerError, ConfigError, NewerLayoutError, OutOfMemoryError, RefusedError, UndeclaredQueueError
 from runner.explain import FAILURES
 from runner.keys import Keys, queue_key
-from runner.queue import LAYOUT, Declaration
+from runner.queue import LAYOUT, NAME, NAME_RULE, Declaration
 from runner.scripts import Argument
 from runner.tasks import Counters
 
@@ -25,8 +25,12 @@ def text(value: Any) -> str:
 
 
 def raw(value: str) -> bytes:
-    """Text as the bytes that `text` read."""
-    return value.encode("utf-8", "surrogateescape")
+    """Text as the bytes that `text` read; RefusedError for half a surrogate pair, which no bytes can say."""
+    try:
+        return value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        said = f"{value!r} cannot be an id or a key: character {error.start} is half a surrogate pair"
+        raise RefusedError(f"{said}; was the text cut, or decoded wrongly?") from error
 
 
 @lru_cache(maxsize=1024)
@@ -35,16 +39,28 @@ def counters(word: Any) -> Counters:
     return Counters(*(int(n) for n in text(word).split(",")))
 
 
+def declaration_key(prefix: str, name: str) -> str:
+    """Where a queue's declaration is; ConfigError for what is no name, which may hold what cannot even be sent."""
+    if not NAME.fullmatch(name):
+        raise ConfigError(f"queue {name!r}: {NAME_RULE}")
+    return f"{{{queue_key(prefix, name)}}}:queue"
+
+
 def read_declaration(client: Any, prefix: str, name: str) -> Declaration:
     """Read a queue's declaration.
 
     Raises UndeclaredQueueError, NewerLayoutError, and BrokerError for something else in its place.
     """
-    key = f"{{{queue_key(prefix, name)}}}:queue"
+    key = declaration_key(prefix, name)
     try:
         stored = client.hgetall(key)
     except ResponseError as error:
         raise refusal(name, error) from error
+    return declared(name, key, stored)
+
+
+def declared(name: str, key: str, stored: Mapping[bytes, bytes]) -> Declaration:
+    """The declaration that is stored under `key`; raises as `read_declaration` does."""
     if not stored:
         raise UndeclaredQueueError(name)
     fields = {text(k): text(v) for k, v in stored.items()}

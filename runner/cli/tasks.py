@@ -12,7 +12,7 @@ import typer
 
 from runner.cli.common import AnyQueue, Json, QueueName, age, examples, opened_producer
 from runner.cli.output import harmless, say_json, say_table
-from runner.errors import RefusedError, TaskUnknownError
+from runner.errors import RefusedError, RunnerError, TaskUnknownError
 
 PREVIEW = 2000
 
@@ -79,8 +79,27 @@ def cancel(task_id: str, queue: AnyQueue = "", as_json: Json = False) -> int:
     """Cancel a task: one that waits never starts, one that runs is ended by its worker within a heartbeat."""
     with opened_producer() as producer:
         word = producer.cancel(task_id, queue=queue or None)
-    say_json({"id": task_id, "answer": word}) if as_json else print(task_id, word)
-    return 0 if word in ("cancelled", "cancelling") else 1
+    if as_json:
+        say_json({"id": task_id, "answer": word})
+        return 0 if word in CANCELLED else 1
+    if word not in CANCELLED:
+        raise _not_cancelled(task_id, word)
+    print(task_id, word + CANCELLED[word])
+    return 0
+
+
+CANCELLED = {"cancelled": "", "cancelling": ": it runs, and its worker ends it within a heartbeat"}
+
+
+def _not_cancelled(task_id: str, word: str) -> RunnerError:
+    if word == "unknown":
+        return TaskUnknownError(f"no queue knows task {task_id!r}: nothing was cancelled")
+    why = {
+        "done": "it is done",
+        "dead": f"it is dead and will not run again by itself; `runner dead purge {task_id}` drops its dead letter",
+        "moving": "it is on its way into another queue for a moment: ask again",
+    }
+    return RunnerError(f"task {task_id!r} cannot be cancelled: {why.get(word, f'it is {word}')}")
 
 
 def rerun(task_id: str, queue: AnyQueue = "", as_json: Json = False) -> None:

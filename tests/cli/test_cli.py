@@ -5,36 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import redis
 
-from runner.broker import Broker, Queue
+from runner.broker import Queue
 from runner.cli import app, run
 from runner.queue import Declaration
 from tests.making import bury, claim, dead, submit
 from tests.waiting import until
-
-
-@pytest.fixture
-def queue(url: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Queue]:
-    """A declared queue, and the settings that the commands read."""
-    monkeypatch.setenv("RUNNER_REDIS_URL", url)
-    with redis.Redis.from_url(url) as client:
-        yield Broker(client).declare(Declaration("emails", mode=mode))
-
-
-@pytest.fixture
-def said(capsys: pytest.CaptureFixture[str]) -> Any:
-    """Runs a command: its exit code, its output, its error."""
-
-    def say(*args: str) -> tuple[int, str, str]:
-        code = run(list(args))
-        return code, *capsys.readouterr()
-
-    return say
 
 
 def test_a_task_is_submitted_found_and_cancelled(queue: Queue, said: Any) -> None:
@@ -48,7 +27,6 @@ def test_a_task_is_submitted_found_and_cancelled(queue: Queue, said: Any) -> Non
     assert "emails" in said("inspect", "206")[1]
 
     assert said("cancel", "206") == (0, "206 cancelled\n", "")
-    assert said("cancel", "207") == (1, "207 unknown\n", "")
 
 
 def test_a_payload_comes_from_stdin(queue: Queue) -> None:
