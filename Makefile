@@ -9,7 +9,7 @@ WORKERS ?= 2
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all chaos chaos-smoke bench kind-up kind-test kind-test-more kind-demo kind-down lint lock docs-settings manifests clean
+.PHONY: help venv demo test test-all chaos chaos-smoke bench kind-up kind-test kind-test-more kind-demo kind-down lint lock docs pages pictures manifests clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,12 +50,18 @@ kind-down: ## delete that cluster
 	@bash deploy/kind/down.sh
 
 lint: $(VENV)/.test ## ruff, mypy --strict, the layers
-	$(BIN)/ruff check bench chaos demo deploy examples runner tests
+	$(BIN)/ruff check bench chaos demo deploy examples pages runner tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-docs-settings: $(VENV)/.test ## write docs/settings.md from runner/config.py
-	$(BIN)/python -m runner.config > docs/settings.md
+docs: $(VENV)/.docs ## the docs as a site in build/site; a broken link or anchor fails
+	$(BIN)/mkdocs build --strict --quiet
+
+pages: $(VENV)/.test ## write the pages that come out of the code: docs/settings.md, errors.md, values.md
+	$(BIN)/python -m pages
+
+pictures: $(VENV)/.demo ## write docs/pictures/*.svg: screens of the command line after a small real run
+	$(BIN)/python -m pages.pictures
 
 manifests: ## write deploy/keda/*.yaml from the chart (needs helm)
 	sh deploy/render.sh
@@ -84,3 +90,8 @@ $(VENV)/.test: requirements/test.lock pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@ $(VENV)/.demo
+
+# Beside the tests' libraries, whose versions its lock keeps.
+$(VENV)/.docs: requirements/docs.lock | $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@

@@ -2,7 +2,7 @@
 
 `load` reads plain good values with the standard library alone, because importing pydantic costs a worker more CPU than all its
 work for a small task. Whatever is not plainly good goes to `configcheck`, where pydantic-settings decides and words the error.
-`python -m runner.config` prints docs/settings.md.
+`document` is docs/settings.md.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def document() -> Iterator[str]:
     """The lines of docs/settings.md."""
     yield "# Settings"
     yield ""
-    yield "Written by `make docs-settings` from `runner/config.py`."
+    yield "Written by `make pages` from `runner/config.py`."
     yield "All are environment variables; an empty one is as none, and spaces around a value are cut."
     yield "A wrong one ends the process with one line and exit code 2."
     shared = {one.name for one in fields(CommonSettings)}
@@ -188,7 +188,3 @@ def document() -> Iterator[str]:
 
 def _type(one: Field[Any]) -> str:
     return "number (s)" if isinstance(one.default, float) else "list" if isinstance(one.default, tuple) else "text"
-
-
-if __name__ == "__main__":
-    print("\n".join(document()))
