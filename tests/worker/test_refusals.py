@@ -29,6 +29,7 @@ def refused(q: Cluster) -> int:
 
 def test_a_claim_that_redis_refuses_for_a_while_is_made_as_soon_as_it_can_be(made: Made) -> None:
     q = made()
+    q.queue.begin("t0", "pod", 1)  # the server knows the scripts, so that it is within a pipeline that it refuses
     q.submit("note")
 
     with without_replicas(q):
