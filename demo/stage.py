@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from pathlib import Path
 from runner.broker import Broker, Queue
 from runner.connect import connect
 from runner.embedded import EmbeddedServer
+from runner.local_controller import LocalController
 from runner.producer import Producer
 from runner.queue import Declaration
 from runner.scaler import Scaler
@@ -20,8 +19,6 @@ from runner.scaler import Scaler
 ROOT = Path(__file__).resolve().parents[1]
 PASS_EVERY_S = 0.5
 POLL_S = 0.5
-CONTROLLER = (sys.executable, "-m", "runner.controller")
-CONTROLLER_GRACE_S = 5.0
 
 
 def declaration(mode: str) -> Declaration:
@@ -46,7 +43,7 @@ class Stage:
     queue: Queue
     producer: Producer
     scaler: Scaler
-    controller: subprocess.Popen[bytes]
+    controller: LocalController
     server: str
 
 
@@ -63,7 +60,8 @@ def stage(mode: str, workers: int, within_s: float, logs: Path) -> Iterator[Stag
         scaled = Broker(connect(server.url)).open(queue.name)
         name = str(broker.client.info("server").get("server_name", "redis"))
         scaling = Scaler(scaled, environ, logs, max_replicas=workers, poll_s=POLL_S)
-        with _controller(environ, within_s, logs) as controller, scaling as scaler:
+        making = LocalController(environ, logs / "controller.log", for_s=within_s + 60, every_s=PASS_EVERY_S)
+        with making as controller, scaling as scaler:
             yield Stage(broker, queue, producer, scaler, controller, name)
 
 
@@ -72,20 +70,3 @@ def _environ(url: str) -> dict[str, str]:
     plain = {name: value for name, value in os.environ.items() if not name.startswith("RUNNER_")}
     path = os.pathsep.join([str(ROOT), *filter(None, [plain.get("PYTHONPATH")])])
     return plain | {"PYTHONPATH": path, "RUNNER_REDIS_URL": url, "RUNNER_HANDLERS": "demo.handlers"}
-
-
-@contextmanager
-def _controller(environ: dict[str, str], within_s: float, logs: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Makes passes until the stage is left; should this process be killed, not for much longer."""
-    own = {"RUNNER_CONTROL_FOR_S": str(min(within_s + 60, 86_400)), "RUNNER_CONTROL_EVERY_S": str(PASS_EVERY_S)}
-    with (logs / "controller.log").open("wb") as log:
-        process = subprocess.Popen(CONTROLLER, env=environ | own, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
-    try:
-        yield process
-    finally:
-        process.terminate()
-        try:
-            process.wait(CONTROLLER_GRACE_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()

@@ -37,7 +37,8 @@ def event(name: str, /, level: str = "info", **fields: Any) -> None:
     shown = {key: _shown(key, value) for key, value in fields.items()}
     record = {"ts": stamp(), "level": level, "event": name} | shown
     if _state["listener"]:
-        return _state["listener"](record)
+        _state["listener"](record)
+        return
     line = _readable(name, level, shown) if sys.stderr.isatty() else _json(record)
     # Nobody reads this any more: a closed pipe must not cost the task that runs.
     with suppress(OSError):

@@ -95,6 +95,8 @@ class Scaler:
         """How many workers were started; KEDA would have created as many Jobs."""
         self.exit_codes: Counter[int] = Counter()
         self.failure: RunnerError | None = None
+        self.paused = False
+        """True starts no worker until it is False again; those that run go on."""
         self._environ = {**environ, "RUNNER_QUEUE": queue.name, "RUNNER_PREFIX": queue.prefix}
         self._command = command
         self._workers: dict[str, WorkerProcess] = {}
@@ -116,7 +118,7 @@ class Scaler:
         running, pending = len(self._workers), sum(not worker.ready for worker in self._workers.values())
         metric = keda.metric_of(self.queue.measure().watched.values(), self.max_replicas)
         strategy = keda.STRATEGY_OF_MODE[self.queue.declaration.mode]
-        missing = keda.jobs_to_start(strategy, metric, running, pending, self.max_replicas)
+        missing = 0 if self.paused else keda.jobs_to_start(strategy, metric, running, pending, self.max_replicas)
         for _ in range(missing):
             self._start()
         return missing

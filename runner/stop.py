@@ -1,4 +1,4 @@
-"""Hears SIGTERM and SIGINT: a flag for the work, and a wait that ends at once. Called by passes."""
+"""Hears that this process is asked to end: a flag for the work, and a wait that ends at once. Called by controller and dev."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Stop:
 
     def listen(self) -> None:
         """Hear the signals from now on."""
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda _number, _frame: self.ask())
 
     def ask(self) -> None:

@@ -8,7 +8,7 @@ from typing import cast
 
 import typer
 
-from runner.cli import dead, doctor, kube, pods, queues, roles, status, tasks
+from runner.cli import dead, dev, doctor, kube, pods, queues, roles, status, tasks
 from runner.errors import ConfigError, QueueFullError, RefusedError, RunnerError
 
 __all__ = ["main", "run"]
@@ -35,6 +35,7 @@ pods.add_to(app)
 doctor.add_to(app)
 dead.add_to(app)
 roles.add_to(app)
+dev.add_to(app)
 kube.add_to(app)
 
 

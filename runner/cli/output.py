@@ -1,16 +1,37 @@
-"""Tables for people, JSON for scripts. Called by the modules of cli; rich is imported only for a table."""
+"""Tables for people, JSON for scripts. Called by the modules of cli; rich is imported only for a table.
+
+Colours are rich's: none where output is no terminal, or NO_COLOR is set.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runner.cli.common import unwrapped
 from runner.masking import harmless
 
-__all__ = ["harmless", "say_json", "say_table"]
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["harmless", "say_json", "say_table", "table"]
+
+NUMBERS = (
+    *("waiting", "delayed", "claimed", "expired", "dead", "attempts", "rev", "attempt", "wall_s", "cpu_s", "peak_kib", "runs", "failed"),
+    *("running", "pending", "stuck", "suspended", "in/s", "done/s", "dead/s", "oldest wait", "after", "per s", "p50 ms", "p99 ms", "max ms"),
+)
+ALARMING = {"dead": "red", "stuck": "red", "expired": "yellow", "suspended": "yellow", "dead/s": "red", "failed": "yellow"}
+"""Columns of numbers in which anything but 0 is news."""
+WORDS = {
+    **dict.fromkeys(("done", "True", "ok", "cancelled"), "green"),
+    **dict.fromkeys(("claimed", "waiting", "delayed", "released"), "cyan"),
+    **dict.fromkeys(("dead", "False", "error", "crash", "oom", "lost", "fatal", "timeout", "unreadable", "unknown_type"), "red"),
+    **dict.fromkeys(("paused", "expired", "retry", "Unknown"), "yellow"),
+}
+WORD_COLUMNS = ("state", "kind", "reason", "ready")
+NOTHING = ("0", "-", "0.0")
 
 
 def say_json(value: Any) -> None:
@@ -21,18 +42,30 @@ def say_json(value: Any) -> None:
 def say_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """A table; what is piped elsewhere is never cut to a terminal's width."""
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in columns:
-        table.add_column(name, justify="right" if name in NUMBERS else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*[Text(harmless(str(unwrapped(value)).replace("\n", " "))) for value in row])
     console = Console(width=None if sys.stdout.isatty() else 1000, highlight=False)
     with console.capture() as lines:  # rich would end the process itself when the reader of a pipe is gone
-        console.print(table)
+        console.print(table(columns, rows))
     print(lines.get(), end="")
 
 
-NUMBERS = ("waiting", "delayed", "claimed", "expired", "dead", "attempts", "rev", "attempt", "wall_s", "cpu_s", "peak_kib", "runs")
+def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
+    """The table itself; a cell that does not fit goes on in the next line."""
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for name in columns:
+        made.add_column(name, justify="right" if name in NUMBERS else "left", overflow="fold")
+    for row in rows:
+        cells = [(name, harmless(str(unwrapped(value)).replace("\n", " "))) for name, value in zip(columns, row, strict=True)]
+        made.add_row(*[Text(said, style=_style(name, said)) for name, said in cells])
+    return made
+
+
+def _style(column: str, said: str) -> str:
+    if column in WORD_COLUMNS:
+        return WORDS.get(said, "")
+    if said in NOTHING:
+        return "dim"
+    return ALARMING.get(column, "")

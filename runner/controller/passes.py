@@ -23,9 +23,9 @@ from runner.config import ControllerSettings, load
 from runner.connect import FAILURES, TOLD, connect, explain
 from runner.controller.cluster_pass import ClusterPass, Finding, Sight
 from runner.controller.queue_pass import QueuePass
-from runner.controller.stop import Stop
 from runner.errors import ClusterError, ConfigError, RunnerError, UnavailableError
 from runner.queue import Declaration
+from runner.stop import Stop
 from runner.version import __version__
 
 UNAVAILABLE = 3

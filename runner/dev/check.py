@@ -45,8 +45,8 @@ def _blamed(error: BaseException | None) -> Iterator[str]:
 def _own(name: str) -> bool:
     """Source that somebody writes here: no library, nothing of this package, nothing frozen."""
     path = Path(name).resolve()
-    kept = [sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
-    return path.is_file() and path.suffix == ".py" and not any(path.is_relative_to(one) for one in (*kept, Path(__file__).parents[1]))
+    others = [Path(__file__).parents[1], *(Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib", "purelib", "platlib"))]
+    return path.is_file() and path.suffix == ".py" and not any(path.is_relative_to(one) for one in others)
 
 
 if __name__ == "__main__":

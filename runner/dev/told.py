@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,12 @@ from rich.console import Console
 from rich.text import Text
 
 from runner import logs
-from runner.masking import harmless
+from runner.masking import harmless, masked
 
 QUIET = {"nothing to claim", "asked to end", "stopped before a claim", "tasks can be lost"}
 """Said by processes that are right; on a terminal they would hide what matters."""
 PASSED = ("promoted", "expired", "replayed", "restored", "recovered", "trimmed", "consumers_dropped")
+TOLD_APART = {"ts", "level", "event", "queue", "type", "task_id", "id", "kind"}
 STYLES = {"info": "", "debug": "dim", "warning": "yellow", "error": "red"}
 ACTIONS = {"complete": "green", "retry": "yellow", "bury": "bold red", "release": "cyan", "cancel": "magenta", "move": "cyan"}
 
@@ -30,13 +31,34 @@ class Running:
 
 
 class Told:
-    """Tells. `on_fault` is called with a worker's reason when it could not work at all."""
+    """Tells. `on_fault` is called with a queue whose worker could not work at all."""
 
-    def __init__(self, console: Console, on_fault: Callable[[str, str], None]) -> None:
+    def __init__(self, console: Console, on_fault: Callable[[str], None]) -> None:
         self._console, self._on_fault = console, on_fault
         self._running: dict[tuple[str, str], Running] = {}
         self._queue_wide, self._type_wide = 6, 12
+        self._tried = False
         self.person = console.is_terminal
+
+    def greeting(self, url: str, queues: Sequence[str], *, embedded: bool) -> None:
+        """Where things are, and how another shell gets there."""
+        if not self.person:
+            return logs.event("serving", url=url, queues=list(queues), embedded=embedded)
+        where = "an embedded server, which forgets all when it ends" if embedded else masked(url)
+        named = ", ".join(queues) or "none yet"
+        self._console.print(Text.assemble("runner dev on ", where, "; Ctrl-C ends it all. Queues: ", (named, "cyan")))
+        if embedded:
+            self._console.print(Text.assemble("In another shell:  ", (f"export RUNNER_REDIS_URL={url}", "bold")), soft_wrap=True)
+
+    def imported(self, types: Sequence[str], error: str, queues: Sequence[str]) -> None:
+        """What importing the handlers came to; the first time with a way to try them."""
+        if error:
+            return logs.event("handlers cannot be imported", "error", error=error)
+        if self.person and not self._tried and types:
+            self._tried, queue = True, queues[0] if queues else "QUEUE"
+            line = f"runner submit {types[0]} '{{}}' --queue {queue} --wait 30"
+            self._console.print(Text.assemble("To try one there:  ", (line, "bold")), soft_wrap=True)
+        logs.event("handlers ready", types=list(types))
 
     def line(self, queue: str, process: str, raw: bytes) -> None:
         """What a process wrote: an event of its own, or what a handler printed."""
@@ -57,10 +79,12 @@ class Told:
         if record["event"] == "settled":
             self._running.pop(key, None)
         if record["event"] in ("failed", "refused to start") and process.startswith("worker-"):
-            self._on_fault(key[0], str(record.get("error")))
+            self._on_fault(key[0])
         self._say(record, process)
 
     def _say(self, record: dict[str, Any], process: str) -> None:
+        if record["event"] == "pass" and not (_changed(record) or record.get("failed")):
+            return
         if not self.person:
             self._console.out(json.dumps(record | ({"process": process} if process else {}), default=str), highlight=False)
         elif said := self._worded(record):
@@ -87,6 +111,8 @@ class Told:
             return _settled(record)
         if name == "pass":
             return _passed(record)
+        if name == "handlers ready":
+            return Text(f"handlers ready: {', '.join(record['types']) or 'the built-in ones only'}", style="green")
         return None if name in QUIET else _plain(record)
 
 
@@ -99,20 +125,23 @@ def _settled(record: dict[str, Any]) -> Text:
     return said.append(f"  {detail}", style="not bold default") if detail else said
 
 
-def _passed(record: dict[str, Any]) -> Text | None:
-    """What a pass of the controller changed; most change nothing."""
-    did = {name: number for name, number in record.items() if (name in PASSED or name.startswith("reaped_")) and number}
-    failed = record.get("failed")
-    said = ", ".join([f"{number} {name.replace('_', ' ')}" for name, number in did.items()] + ([f"failed: {failed}"] if failed else []))
-    return Text(f"controller: {said}", style="red" if failed else "dim") if said else None
+def _changed(record: dict[str, Any]) -> list[str]:
+    """What a pass of the controller did; most do nothing."""
+    did = [name for name, number in record.items() if number and (name in PASSED or name.startswith("reaped_"))]
+    return [f"{record[name]} {name.replace('_', ' ')}" for name in did]
+
+
+def _passed(record: dict[str, Any]) -> Text:
+    failed = [f"failed: {', '.join(record['failed'])}"] if record.get("failed") else []
+    return Text(f"controller: {', '.join(_changed(record) + failed)}", style="red" if failed else "dim")
 
 
 def _plain(record: dict[str, Any]) -> Text:
     """An event that has no words of its own."""
-    facts = {name: value for name, value in record.items() if name not in ("ts", "level", "event", "queue", "type", "task_id", "id", "kind")}
-    said = facts.pop("said", None) or facts.pop("error", "")
-    rest = " ".join(f"{name}={value}" for name, value in facts.items())
-    return Text(harmless(" ".join(filter(None, [f"{record['event']}:" if said else record["event"], str(said), rest]))), style=STYLES[record["level"]])
+    facts = {name: value for name, value in record.items() if name not in TOLD_APART}
+    said = str(facts.pop("error", ""))
+    words = [f"{record['event']}{':' if said else ''}", said, *(f"{name}={value}" for name, value in facts.items())]
+    return Text(harmless(" ".join(filter(None, words))), style=STYLES[record["level"]])
 
 
 def _event_of(raw: bytes) -> dict[str, Any] | None:

@@ -6,7 +6,6 @@ What is looked at are the files that the last import loaded, so a look costs as 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -105,7 +104,7 @@ def _stamps(files: Sequence[str]) -> Stamps:
     found: Stamps = {}
     for name in files:
         try:
-            status = os.stat(name)
+            status = Path(name).stat()
             found[name] = (status.st_mtime_ns, status.st_size)
         except OSError:  # between two steps of an editor that replaces it
             found[name] = (0, 0)

@@ -11,7 +11,7 @@ import redis
 from runner.broker import Broker, Queue, Settled
 from runner.config import ControllerSettings
 from runner.controller import Controller
-from runner.controller.stop import Stop
+from runner.stop import Stop
 from runner.errors import OutOfMemoryError
 from runner.queue import Declaration
 from tests.making import claim, later, submit

@@ -15,7 +15,7 @@ import redis
 from runner.broker import Broker
 from runner.config import ControllerSettings
 from runner.controller import Controller
-from runner.controller.stop import Stop
+from runner.stop import Stop
 from runner.declare import make_true, read
 from runner.errors import ConfigError, UndeclaredQueueError
 from runner.keys import index_key

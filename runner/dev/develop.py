@@ -1,0 +1,65 @@
+"""Runs a session of `runner dev` until Ctrl-C, on an embedded server where no Redis was named. Called by cli."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import socket
+from contextlib import ExitStack
+
+from rich.console import Console
+
+from runner.connect import TOLD, explain
+from runner.dev.session import Plan, Session
+from runner.embedded import EmbeddedServer
+from runner.errors import ConfigError
+from runner.stop import Stop
+
+TURN_S = 0.05
+PORT = 16379
+"""Where the embedded server listens if nobody else does, so that the address given to another shell stays right from run to run."""
+LOGINS = ("RUNNER_REDIS_USERNAME", "RUNNER_REDIS_PASSWORD")
+
+
+def develop(plan: Plan, console: Console) -> int:
+    """Run it; 0 when the end was asked for and all processes have ended."""
+    stop = Stop()
+    stop.listen()
+    _check(plan)
+    with ExitStack() as kept:
+        url = plan.url or kept.enter_context(_server(plan.port)).url
+        try:
+            session = kept.enter_context(Session(plan, url, console))
+            while not stop.asked:
+                session.turn()
+                stop.wait(TURN_S)
+        except TOLD as error:
+            raise explain(error, url) from error
+    return 0
+
+
+def _check(plan: Plan) -> None:
+    if plan.handlers and plan.exec:
+        raise ConfigError("tasks are handled by Python modules or by a program: give handlers or --exec, not both")
+    program = shlex.split(plan.exec)[0] if plan.exec else ""
+    if program and not shutil.which(program):
+        raise ConfigError(f"--exec names {program!r}, and no such program is on PATH")
+    if plan.url and plan.port:
+        raise ConfigError("--port is for the embedded server, and a Redis was named: leave one of the two out")
+
+
+def _server(port: int) -> EmbeddedServer:
+    """A server that asks for no login, whatever the environment holds for another."""
+    for name in LOGINS:
+        os.environ.pop(name, None)
+    for wanted in [port] if port else [PORT, 0]:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", wanted))
+            except OSError:
+                continue
+            free = int(probe.getsockname()[1])
+        return EmbeddedServer(port=free, apart=True)
+    raise ConfigError(f"port {port} of this machine is taken or not allowed: name another one with --port, or none")
