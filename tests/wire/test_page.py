@@ -36,7 +36,7 @@ def test_every_command_of_the_page_pushes_a_task(command: str) -> None:
 
 
 def test_the_envelopes_of_the_page_are_what_it_says_they_are() -> None:
-    (good,), (wrong,) = blocks("json"), blocks("json unreadable")
+    good, wrong = blocks("json")
 
     task = wire.read(good.encode())
     with pytest.raises(UnreadableError) as caught:
