@@ -39,15 +39,16 @@ def opened_producer() -> Iterator[Producer]:
 
 
 @contextmanager
-def opened_broker() -> Iterator[Broker]:
-    """A broker by the settings; a Redis that fails is explained in one line."""
+def opened_broker(patience_s: float | None = None) -> Iterator[Broker]:
+    """A broker by the settings, or less patient than they say; a Redis that fails is explained in one line."""
     from runner.broker import Broker
     from runner.config import ProducerSettings, load
     from runner.connect import TOLD, connect, explain
 
     settings = load(ProducerSettings)
     try:
-        client = connect(settings.redis_url, retry_s=settings.connect_s, client_name="runner-cli")
+        retry_s = settings.connect_s if patience_s is None else min(patience_s, settings.connect_s)
+        client = connect(settings.redis_url, retry_s=retry_s, client_name="runner-cli")
         try:
             yield Broker(client, settings.prefix)
         finally:

@@ -20,7 +20,8 @@ __all__ = ["harmless", "say_json", "say_table", "table"]
 
 NUMBERS = (
     *("waiting", "delayed", "claimed", "expired", "dead", "attempts", "rev", "attempt", "wall_s", "cpu_s", "peak_kib", "runs", "failed"),
-    *("running", "pending", "stuck", "suspended", "in/s", "done/s", "dead/s", "oldest wait", "after", "per s", "p50 ms", "p99 ms", "max ms"),
+    *("running", "pending", "stuck", "suspended", "in/s", "done/s", "dead/s", "oldest wait", "after"),
+    *("per s", "p50 ms", "p99 ms", "max ms"),
 )
 ALARMING = {"dead": "red", "stuck": "red", "expired": "yellow", "suspended": "yellow", "dead/s": "red", "failed": "yellow"}
 """Columns of numbers in which anything but 0 is news."""
