@@ -8,7 +8,7 @@ from typing import cast
 
 import typer
 
-from runner.cli import dead, dev, doctor, kube, pods, queues, roles, status, tasks
+from runner.cli import dead, dev, doctor, inspect, kube, pods, queues, roles, status, tasks
 from runner.errors import ConfigError, QueueFullError, RefusedError, RunnerError
 
 __all__ = ["main", "run"]
@@ -29,6 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 tasks.add_to(app)
+inspect.add_to(app)
 queues.add_to(app)
 status.add_to(app)
 pods.add_to(app)

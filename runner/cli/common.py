@@ -19,6 +19,7 @@ Namespace = Annotated[str, typer.Option("--namespace", "-n", envvar="RUNNER_NAME
 Release = Annotated[
     str, typer.Option("--release", envvar="RUNNER_CONTROL_RELEASE", help="The chart's release, where a namespace has several.")
 ]
+TaskId = Annotated[str, typer.Argument(help="The task's id, as `submit` printed it.")]
 AnyQueue = Annotated[str, typer.Option("--queue", "-q", help="Look only there; without it, all declared queues are asked.")]
 
 
@@ -71,6 +72,15 @@ def age(at_ms: int | None, now_ms: float | None = None) -> str:
         if past_s >= 2 * length_s:
             return f"{past_s / length_s:.0f} {unit}"
     return f"{past_s:.0f} s"
+
+
+def lasting(seconds: float) -> str:
+    """A duration, in the unit that says enough."""
+    if seconds < 10:
+        return f"{seconds:.2f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return age(0, max(1, seconds * 1000))
 
 
 def decoded(body: bytes) -> str:

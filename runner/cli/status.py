@@ -1,73 +1,93 @@
-"""The command that shows how things are: status. Called by cli."""
+"""The command that shows how things are: status. Called by cli; its live screen and its account of what types use sit beside it."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runner.cli.common import AnyQueue, Json, Namespace, Release, age, chosen, examples, opened_broker
+from runner.cli.common import AnyQueue, Json, Namespace, Release, age, examples, opened_broker
+from runner.cli.lengths import COLUMNS, Lengths, measure, rows
 from runner.cli.output import harmless, say_json, say_table
 
 if TYPE_CHECKING:
-    from runner.broker import Measures
     from runner.cluster import Snapshot
-    from runner.queue import Declaration
 
-STATUS = ("queue", "mode", "waiting", "delayed", "claimed", "expired", "dead", "oldest wait", "dead by reason")
 KEDA = ("queue", "ScaledJob", "ready", "active", "running", "pending", "stuck", "suspended", "last event")
-Measured = list[tuple["Declaration", "Measures"]]
+EXAMPLES = (
+    "runner status",
+    "runner status --queue emails --json",
+    "runner status --namespace shop",
+    "runner status --watch --every 5",
+    "runner status --usage --cpu-hour 0.04 --gib-hour 0.005",
+)
+Watch = Annotated[bool, typer.Option("--watch", "-w", help="A live screen with rates; q or Ctrl-C ends it.")]
+Every = Annotated[float, typer.Option("--every", min=0.2, max=3600, help="Seconds from one look of --watch to the next.")]
+Usage = Annotated[bool, typer.Option("--usage", help="What each type used of CPU, memory and time, beside requests and limits.")]
+CpuHour = Annotated[float, typer.Option("--cpu-hour", min=0, help="With --usage: the price of a CPU for an hour.")]
+GibHour = Annotated[float, typer.Option("--gib-hour", min=0, help="With --usage: the price of a GiB of memory for an hour.")]
 
 
 def add_to(app: typer.Typer) -> None:
     """Add this command."""
-    app.command(epilog=examples("runner status", "runner status --queue emails --json", "runner status --namespace shop"))(status)
+    app.command(epilog=examples(*EXAMPLES))(status)
 
 
-def status(queue: AnyQueue = "", namespace: Namespace = "", release: Release = "", as_json: Json = False) -> None:
+def status(
+    queue: AnyQueue = "",
+    namespace: Namespace = "",
+    release: Release = "",
+    watch: Watch = False,
+    every: Every = 2.0,
+    usage: Usage = False,
+    cpu_hour: CpuHour = 0.0,
+    gib_hour: GibHour = 0.0,
+    as_json: Json = False,
+) -> int:
     """Show what waits, runs and is dead in each queue, what KEDA thinks of it, and whether the controller runs."""
+    if watch + usage + (as_json and watch) > 1:
+        raise typer.BadParameter("--watch goes with neither --usage nor --json")
+    if usage:
+        from runner.cli.usage import show
+
+        return show(queue, namespace, release, (cpu_hour, gib_hour), as_json)
+    if watch:
+        from runner.cli.watch import show as live
+
+        return live(queue, namespace, release, every)
+    return _once(queue, namespace, release, as_json)
+
+
+def _once(queue: str, namespace: str, release: str, as_json: bool) -> int:
+    """Exit code 1 if a queue could not be read; the others are shown all the same."""
     from runner.cli import view
 
     with opened_broker() as broker:
-        measured = [(one.declaration, one.measure()) for one in chosen(broker, queue)]
+        lengths = measure(broker, queue)
         last, strays = broker.last_pass(), [] if queue else broker.undeclared()
         findings = {name: found for name, found in broker.findings(broker.now_ms()).items() if queue in ("", name)}
     seen, why = view.looked(namespace, release)
     if as_json:
-        return say_json(_json(measured, seen) | {"last_pass": last, "undeclared": strays, "findings": findings, "not_asked": why})
-    _tell_lengths(measured)
-    _tell_pods([declared.name for declared, _ in measured], seen, why, findings)
+        more = {"last_pass": last, "undeclared": strays, "findings": findings, "not_asked": why, "broken": lengths.broken}
+        say_json(_json(lengths, seen) | more)
+        return 1 if lengths.broken else 0
+    say_table(COLUMNS, rows(lengths.measured))
+    for said in lengths.broken.values():
+        print(harmless(said))
+    _tell_pods([declared.name for declared, _ in lengths.measured], seen, why, findings)
     print(f"\nController: last pass {age(int(last['at_ms']))} ago" if last else "\nController: no pass was ever recorded")
     for key in strays:
         print(f"Key {key!r} holds entries but is no declared queue: `runner queue declare` it, or delete it")
-    return None
+    return 1 if lengths.broken else 0
 
 
-def _json(measured: Measured, seen: Snapshot | None) -> dict[str, Any]:
+def _json(lengths: Lengths, seen: Snapshot | None) -> dict[str, Any]:
     from runner.cli import view
 
-    lengths = [{"queue": d.name, "mode": d.mode, **asdict(m), "oldest_wait_s": m.oldest_wait_s} for d, m in measured]
-    views = {d.name: asdict(view.view_of(seen.of(d.name))) for d, _ in measured} if seen else None
-    return {"queues": lengths, "kubernetes": views}
-
-
-def _tell_lengths(measured: Measured) -> None:
-    rows = [
-        [
-            d.name,
-            d.mode,
-            m.waiting,
-            m.delayed,
-            m.claimed,
-            m.expired_claims,
-            m.dead,
-            age(m.oldest_waiting_ms, m.now_ms),
-            _reasons(m.dead_by_reason),
-        ]
-        for d, m in measured
-    ]
-    say_table(STATUS, rows)
+    shown = [{"queue": d.name, "mode": d.mode, **asdict(m), "oldest_wait_s": m.oldest_wait_s} for d, m in lengths.measured]
+    views = {d.name: asdict(view.view_of(seen.of(d.name))) for d, _ in lengths.measured} if seen else None
+    return {"queues": shown, "kubernetes": views}
 
 
 def _tell_pods(names: list[str], seen: Snapshot | None, why: str, findings: dict[str, list[dict[str, Any]]]) -> None:
@@ -86,7 +106,3 @@ def _tell_pods(names: list[str], seen: Snapshot | None, why: str, findings: dict
         print()
     for one in said:
         print(harmless(one).replace("\n", " "))
-
-
-def _reasons(dead: dict[str, int]) -> str:
-    return ", ".join(f"{n} {reason}" for reason, n in sorted(dead.items()) if n) or "-"

@@ -1,26 +1,22 @@
-"""Commands about one task: submit, inspect, cancel, rerun. Called by cli."""
+"""Commands that change one task: submit, cancel, rerun. Called by cli."""
 
 from __future__ import annotations
 
 import json
 import sys
-import time
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
-from runner.cli.common import AnyQueue, Json, QueueName, age, examples, opened_producer
-from runner.cli.output import harmless, say_json, say_table
+from runner.cli.common import AnyQueue, Json, QueueName, TaskId, examples, opened_producer
+from runner.cli.output import say_json
 from runner.errors import RefusedError, RunnerError, TaskUnknownError
-
-PREVIEW = 2000
 
 
 def add_to(app: typer.Typer) -> None:
     """Add these commands."""
     app.command(epilog=examples(*SUBMIT))(submit)
-    app.command(epilog=examples("runner inspect 206", "runner inspect 206 --json | jq .attempts"))(inspect)
     app.command(epilog=examples("runner cancel 206", "runner cancel 206 --queue emails"))(cancel)
     app.command(epilog=examples("runner rerun 206"))(rerun)
 
@@ -75,7 +71,7 @@ def _payload(text: str) -> Any:
         raise RefusedError(f"the payload is not valid JSON ({error}); a text needs its own quotes: '\"text\"'") from error
 
 
-def cancel(task_id: str, queue: AnyQueue = "", as_json: Json = False) -> int:
+def cancel(task_id: TaskId, queue: AnyQueue = "", as_json: Json = False) -> int:
     """Cancel a task: one that waits never starts, one that runs is ended by its worker within a heartbeat."""
     with opened_producer() as producer:
         word = producer.cancel(task_id, queue=queue or None)
@@ -102,60 +98,8 @@ def _not_cancelled(task_id: str, word: str) -> RunnerError:
     return RunnerError(f"task {task_id!r} cannot be cancelled: {why.get(word, f'it is {word}')}")
 
 
-def rerun(task_id: str, queue: AnyQueue = "", as_json: Json = False) -> None:
+def rerun(task_id: TaskId, queue: AnyQueue = "", as_json: Json = False) -> None:
     """Run a dead task again under a new id; its dead letter stays (`runner dead replay` runs it under its own id)."""
     with opened_producer() as producer:
         receipt = producer.rerun(task_id, queue=queue or None)
     say_json(asdict(receipt)) if as_json else print(receipt.id, receipt.state)
-
-
-def inspect(task_id: str, queue: AnyQueue = "", as_json: Json = False) -> None:
-    """Show all that is known of a task: state, times, payload, attempts, result."""
-    from runner.attempt import read_attempts
-
-    with opened_producer() as producer:
-        found = producer.find(task_id, queue=queue or None)
-    if not found:
-        raise TaskUnknownError(f"no queue knows task {task_id!r}")
-    name, facts = found
-    known = {"id": task_id, "queue": name, **{k: v for k, v in asdict(facts).items() if v not in (None, b"", "", "-")}}
-    attempts = read_attempts(known.pop("attempts", b""))
-    result = known.pop("result", None)
-    known |= {"result": json.loads(result)} if result else {}
-    if as_json:
-        say_json(known | {"attempts": attempts})
-        return
-    _tell(known)
-    _tell_attempts(attempts)
-
-
-def _tell(known: dict[str, Any]) -> None:
-    body = known.pop("body", None)
-    counts = known.pop("counters")
-    known["counters"] = ", ".join(f"{n} {name}" for name, n in counts.items() if n) or "-"
-    for name in [name for name in known if name.endswith("_ms")]:
-        known[name] = f"{known[name]} ({_when(known[name])})"
-    if "progress" in known:
-        known["progress"] = known["progress"].replace("_", " ")
-    if "result" in known:
-        known["result"] = json.dumps(known["result"], ensure_ascii=False)
-    if body is not None:
-        known["body"] = f"{body[:PREVIEW].decode('utf-8', 'backslashreplace')}{' ...' if len(body) > PREVIEW else ''} ({len(body)} bytes)"
-    say_table(("fact", "value"), list(known.items()))
-
-
-def _when(at_ms: int) -> str:
-    now_ms = time.time() * 1000
-    return f"in {age(int(now_ms), at_ms)}" if at_ms > now_ms else f"{age(at_ms, now_ms)} ago"
-
-
-def _tell_attempts(attempts: list[dict[str, Any]]) -> None:
-    if attempts:
-        print()
-        columns = ("attempt", "kind", "holder", "wall_s", "cpu_s", "peak_kib", "exit_code", "detail")
-        say_table(
-            columns, [[one.get(name, one.get("of", "")) if name == "detail" else one.get(name, "") for name in columns] for one in attempts]
-        )
-    for one in attempts[-1:]:
-        if one.get("tail"):
-            print(f"\nLast output of attempt {one.get('attempt', '?')}:\n{harmless(str(one['tail']))}")
