@@ -4,6 +4,8 @@
     <!-- exits: 1 -->         the exit code of its last command
     <!-- queues: a, b -->     queues that are declared before it runs
     <!-- workers: a -->       workers take this queue's tasks while it runs
+    <!-- background: ready --> runs on while the page does, which goes on when it has printed this
+    <!-- waits -->            the commands are repeated until they answer what is shown
     <!-- output -->           what the Python block before it prints
     <!-- unreadable -->       JSON that is no envelope
 """
@@ -18,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("README*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 NEEDS = {"cluster", "docker", "make", "celery", "rq", "sidekiq", "node", "go", "java", "an app", "a server of yours"}
-MARKS = {"needs", "exits", "queues", "workers", "output", "unreadable"}
+MARKS = {"needs", "exits", "queues", "workers", "background", "waits", "output", "unreadable"}
 FENCE = re.compile(r"( *)(```+|~~~+)(.*)")
 COMMENT = re.compile(r" *<!-- (\w+)(?:: (.+))? -->")
 

@@ -10,9 +10,11 @@ import io
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +27,10 @@ from runner.queue import Declaration
 from runner.scaler import Scaler
 from tests.docs.blocks import ROOT, Block
 from tests.docs.expected import differs
+from tests.waiting import until
 
-LOCAL = "redis://localhost:6379/0"
-"""What pages call the server of whoever tries."""
+PLACES = ("redis://localhost:6379/0", "redis://127.0.0.1:16379/0")
+"""What pages call the server of whoever tries, and that of `runner dev`."""
 ROLES = {"work", "control", "dev"}
 """Commands that take over the whole process."""
 SPECIAL = re.compile(r"[|&;<>$`(){}*?~]|\\$")
@@ -46,6 +49,7 @@ class Scene:
         self.ids: dict[str, str] = {}
         self.printed = ""
         self._names: dict[str, Any] = {"__name__": "page"}
+        self._running: list[subprocess.Popen[bytes]] = []
         self._tools = folder / ".tools"
         self._tools.mkdir()
         self._install()
@@ -70,17 +74,27 @@ class Scene:
         with contextlib.ExitStack() as around:
             for name in block.marked("workers"):
                 around.enter_context(self._workers(name))
-            if block.language == "python":
+            if "background" in block.marks:
+                self._start(block, text)
+            elif block.language == "python":
                 self._python(block, text)
             elif block.language == "console":
                 self._transcript(block, text)
             elif block.language in ("sh", "bash"):
                 self._shell(block, text)
 
+    def close(self) -> None:
+        """End what runs in the background, as Ctrl-C would; it ends well."""
+        for process in self._running:
+            process.send_signal(signal.SIGINT)
+        assert [process.wait(30) for process in self._running] == [0] * len(self._running)
+
     def _here(self, text: str) -> str:
         for shown, real in self.ids.items():
             text = text.replace(shown, real)
-        return text.replace(LOCAL, self.url)
+        for place in PLACES:
+            text = text.replace(place, self.url)
+        return text
 
     def _write(self, name: str, text: str) -> None:
         path = self.folder / name
@@ -103,6 +117,13 @@ class Scene:
             with Scaler(watched, environ, self.folder / ".workers", poll_s=0.05):
                 yield
 
+    def _start(self, block: Block, text: str) -> None:
+        log = self.folder / ".background"
+        with log.open("wb") as out:
+            streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": out}
+            self._running.append(subprocess.Popen(["bash", "-c", f"exec {text.strip()}"], cwd=self.folder, env=self.environ, **streams))
+        until(lambda: block.marks["background"] in log.read_text(), within_s=30)
+
     def _python(self, block: Block, text: str) -> None:
         """A module is imported, anything else goes on where the page's last block ended."""
         before = {name: dict(known) for name, known in REGISTRY._handlers.items()}
@@ -123,11 +144,17 @@ class Scene:
         assert not parts[0].strip(), f"{block.where}: a console block begins with a command"
         for number, part in enumerate(parts[1:], 1):
             command, shown = _split(part)
-            code, printed = self.execute(self._here(command))
             expected = int(block.marks.get("exits", 0)) if number == len(parts) - 1 else 0
-            assert code == expected, f"{block.where}: exit code {code} of {command}\n{printed}"
-            wrong = differs(self._here(shown), printed, self.ids)
-            assert not wrong, f"{block.where}: {command}: {wrong}"
+            asked = partial(self._wrong, self._here(command), self._here(shown), expected)
+            if "waits" in block.marks:
+                until(lambda asked=asked: not asked(), within_s=20, every_s=0.2)  # type: ignore[misc]
+            else:
+                wrong = asked()
+                assert not wrong, f"{block.where}: {command}: {wrong}"
+
+    def _wrong(self, command: str, shown: str, expected: int) -> str:
+        code, printed = self.execute(command)
+        return f"exit code {code}\n{printed}" if code != expected else differs(shown, printed, self.ids)
 
     def _shell(self, block: Block, text: str) -> None:
         commands = text.replace("\\\n", " ").splitlines()
