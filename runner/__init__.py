@@ -1,4 +1,4 @@
-"""A task queue on Redis in which one pod takes one task and exits. Imported by users: `runner.task`, `runner.Producer`.
+"""A task queue on Redis in which one pod takes one task and exits. Imported by users: `runner.task`, `Producer`, `AsyncProducer`.
 
 The public names are loaded at first use, so that a worker's parent process pays for none of them.
 """
@@ -12,12 +12,13 @@ from runner.version import __version__
 
 if TYPE_CHECKING:
     from runner.handlers import Context, Fatal, Retry, task
-    from runner.producer import Producer
+    from runner.producer import AsyncProducer, Producer
 
-__all__ = ["Context", "Fatal", "Producer", "Retry", "__version__", "task"]
+__all__ = ["AsyncProducer", "Context", "Fatal", "Producer", "Retry", "__version__", "task"]
 
 _HOMES = {"Context": "runner.handlers", "Fatal": "runner.handlers", "Retry": "runner.handlers", "task": "runner.handlers"} | {
-    "Producer": "runner.producer"
+    "AsyncProducer": "runner.producer",
+    "Producer": "runner.producer",
 }
 
 

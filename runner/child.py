@@ -101,7 +101,7 @@ def _live_as_program(channels: Channels, reply: Reply, command: str, result_file
 
 
 def _live_as_handlers(channels: Channels, reply: Reply, modules: Sequence[str]) -> None:
-    from runner import handlers, invoke
+    from runner import handlers, invoke, program
 
     try:
         handlers.load(modules)
@@ -115,6 +115,7 @@ def _live_as_handlers(channels: Channels, reply: Reply, modules: Sequence[str]) 
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # users' modules may have their own, and then it is theirs
             signal.signal(signal.SIGTERM, stop.on_term)
         context = handlers.Context(facts, stop, reply.progress)
+        program.tell_id(context.id)
         outcome = invoke.outcome_of(read_all(channels.body_fd), context, stop)
         _flush()
         reply.send(outcome=outcome)

@@ -35,7 +35,7 @@ from runner.errors import ConfigError
 from runner.explain import FAILURES, NO_DATABASE, REFUSALS, TOLD, explain
 from runner.masking import masked
 
-__all__ = ["FAILURES", "TOLD", "Client", "connect", "explain", "unretried"]
+__all__ = ["FAILURES", "TOLD", "Client", "connect", "explain", "patiently", "unretried"]
 
 Client: TypeAlias = "redis.Redis | RedisCluster"
 Answer = TypeVar("Answer")
@@ -126,10 +126,11 @@ class _PatientCluster(RedisCluster):
     def execute_command(self, *args: Any, **kwargs: Any) -> Any:
         """One command, tried until it succeeds or the time is over."""
         once: Callable[..., Any] = super().execute_command
-        return _patiently(self.retry_s, lambda: once(*args, **kwargs))
+        return patiently(self.retry_s, lambda: once(*args, **kwargs))
 
 
-def _patiently(retry_s: float, do: Callable[[], Answer]) -> Answer:
+def patiently(retry_s: float, do: Callable[[], Answer]) -> Answer:
+    """What `do` answers, tried until it succeeds or the time is over; for clients that have no patience of their own."""
     answer: Answer = _Patient(retry_s, (*PASSING, RedisClusterException)).call_with_retry(do, lambda _: None)
     return answer
 
@@ -217,7 +218,7 @@ def _of_cluster(address: _Address, common: dict[str, Any], retry_s: float) -> Re
         raise ValueError("a cluster has only database 0")
     shared = {key: value for key, value in common.items() if key != "retry_on_error"} | {"retry": Retry(NoBackoff(), 3)}
     nodes = [ClusterNode(host, port) for host, port in address.hosts]
-    client = _patiently(retry_s, lambda: _PatientCluster(startup_nodes=nodes, **shared, **address.options))
+    client = patiently(retry_s, lambda: _PatientCluster(startup_nodes=nodes, **shared, **address.options))
     client.retry_s = retry_s
     return client
 

@@ -86,6 +86,16 @@ class OutOfMemoryError(BrokerError):
         super().__init__("Redis reached its maxmemory and refuses anything new: raise maxmemory or let queues drain, then try again")
 
 
+class ReplicationError(BrokerError):
+    """What was submitted is in, but on too few replicas: a failover now could lose it. `receipts` are of the tasks in question."""
+
+    def __init__(self, acknowledged: int, wanted: int, within_s: float, receipts: tuple[object, ...]) -> None:
+        self.acknowledged, self.wanted, self.receipts = acknowledged, wanted, receipts
+        what = "the task is in" if len(receipts) == 1 else f"{len(receipts)} tasks are in"
+        said = f"{what}, but {acknowledged} of the {wanted} replicas asked for acknowledged within {within_s:g} s"
+        super().__init__(f"{said}: look at the replicas (`INFO replication`), and do not submit again without a task_id")
+
+
 class ClaimLostError(BrokerError):
     """The claim's token no longer holds the task; nothing was written."""
 
@@ -128,3 +138,12 @@ class TaskUnknownError(WaitError):
 
 class WaitTimeoutError(WaitError):
     """The task was still on its way when the timeout passed."""
+
+
+class NestedWaitError(WaitError):
+    """`wait` was called inside a handler."""
+
+    def __init__(self, task_id: str) -> None:
+        said = f"this is the handler of task {task_id!r}, whose pod would be held while it waits for another"
+        why = "once every pod up to the queue's maxReplicas waits like this, none is left to run what they wait for"
+        super().__init__(f"{said}; {why}: submit and return, or pass allow_nested=True if the other queue has pods of its own")

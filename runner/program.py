@@ -49,10 +49,20 @@ def become(words: list[str], facts: dict[str, Any], channels: Channels, result_f
 
 
 def environment(facts: dict[str, Any], result_file: str) -> dict[bytes, bytes]:
-    """This process's environment and the facts. An id may hold what no environment can: NUL is left out, the rest escaped."""
+    """This process's environment and the facts."""
     told = {f"RUNNER_TASK_{name.upper()}": str(value) for name, value in facts.items() if value is not None}
     told["RUNNER_RESULT_FILE"] = result_file
-    return dict(os.environb) | {k.encode(): v.replace("\0", "").encode("utf-8", "backslashreplace") for k, v in told.items()}
+    return dict(os.environb) | {name.encode(): _possible(value) for name, value in told.items()}
+
+
+def tell_id(task_id: str) -> None:
+    """RUNNER_TASK_ID for a Python handler's process too: what it starts can name the task, and a producer knows where it is."""
+    os.environb[b"RUNNER_TASK_ID"] = _possible(task_id)
+
+
+def _possible(value: str) -> bytes:
+    """An id may hold what no environment can: NUL is left out, the rest escaped."""
+    return value.replace("\0", "").encode("utf-8", "backslashreplace")
 
 
 def new_result_file() -> str:

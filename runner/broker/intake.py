@@ -26,9 +26,12 @@ class Intake(Base):
         """
         return self.receipts(chunk, self.take_in(chunk))
 
-    def take_in(self, chunk: Sequence[Submission]) -> Any:
-        """The same with the script's own answer, for `receipts`; checked again when the queue was declared again meanwhile."""
-        return self.current(lambda: scripts.run(self.client, "submit", self.keys.all, (*self.head, *self.submit_args(chunk))))
+    def take_in(self, chunk: Sequence[Submission], client: Any = None) -> Any:
+        """The same with the script's own answer, for `receipts`; checked again when the queue was declared again meanwhile.
+
+        `client` runs the script in place of the queue's own.
+        """
+        return self.current(lambda: scripts.run(client or self.client, "submit", self.keys.all, (*self.head, *self.submit_args(chunk))))
 
     def submit_args(self, chunk: Sequence[Submission]) -> list[Argument]:
         """ARGV 7.. of lua/submit.lua."""

@@ -1,4 +1,4 @@
-"""The short way of a submit: its command packed from prepared parts and sent ahead on one connection. Called by producer.
+"""The short way of a submit: its command packed from prepared parts and sent ahead on one connection. Called by producer and replicas.
 
 The lane never tries twice. Once an answer is missing nobody knows whether the tasks are in, so they go the long way: through the
 queue's patient client, and checked, which makes sending them again harmless.
@@ -150,9 +150,9 @@ class Lane:
         start = b"*%d\r\n%b%b" % (parts.words + 2 + 2 * len(chunk), parts.head, parts.priorities[number - 1])
         return [b"".join((start, *map(packed_plain, chunk)))]
 
-    def _surely(self, chunk: list[Submission]) -> Any:
+    def _surely(self, chunk: list[Submission], client: Any = None) -> Any:
         checked = [s if s.checked else s._replace(checked=True) for s in chunk]
-        accepted, rows = self.queue.take_in(checked)
+        accepted, rows = self.queue.take_in(checked, client)
         # A new id that is there already came in with the answer that was lost: it is this call that made it.
         ours = [row for row in rows if chunk[int(row[0])].checked or row[1] != b"there"]
         return accepted + len(rows) - len(ours), ours

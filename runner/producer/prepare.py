@@ -11,12 +11,15 @@ from typing import Any
 
 from runner import wire
 from runner.envelope import shown
-from runner.errors import RefusedError
+from runner.errors import ConfigError, RefusedError
 from runner.queue import Declaration
 from runner.tasks import Submission
 
 LONGEST_S = 10 * 366 * 86_400
 """Longer delays and expiries are a unit gone wrong, such as ms given for seconds."""
+
+LONGEST_WAIT_S = 4.0
+"""For replicas: a connection that hears nothing for 5 s counts as broken (runner/connect.py)."""
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = tuple(a + b for a in _ALPHABET for b in _ALPHABET)
@@ -137,6 +140,15 @@ def prepared_item(declared: Declaration, item: NewTask | Mapping[str, Any] | tup
     except RefusedError as error:
         error.add_note(f"This was item {number}, counted from 0; the items before it may be in.")
         raise
+
+
+def check_wanted(replicas: int, within_s: float) -> tuple[int, float]:
+    """Both as they are; ConfigError where they make no sense."""
+    if not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 0:
+        raise ConfigError(f"`wait_replicas` is {shown(replicas)}, not a number of replicas, 0 for none")
+    if not 0.001 <= within_s <= LONGEST_WAIT_S:
+        raise ConfigError(f"`wait_replicas_s` is {shown(within_s)}, not a number of seconds from 0.001 to {LONGEST_WAIT_S:g}")
+    return replicas, within_s
 
 
 def _check_names(item: Mapping[str, Any]) -> None:

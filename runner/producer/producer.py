@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -12,11 +13,12 @@ from typing import Any, Self
 
 from runner.broker import Broker, Facts, Queue
 from runner.broker.lane import Lane
+from runner.broker.replicas import ReplicatedLane, Wanted
 from runner.connect import TOLD, Client, connect, explain, unretried
 from runner.errors import RefusedError, TaskUnknownError
-from runner.producer.chunks import Item, Submitted, Tally, chunks
-from runner.producer.prepare import new_id, now_ms, prepared
-from runner.producer.waiting import Waiter
+from runner.producer.chunks import Bulk, Item, Submitted
+from runner.producer.prepare import check_wanted, new_id, now_ms, prepared
+from runner.producer.waiting import Waiter, check_alone
 from runner.tasks import Receipt
 from runner.url import from_environment
 
@@ -25,14 +27,18 @@ class Producer:
     """Submits to the queues of one Redis. Threads may share it; close it, or use it in a `with`.
 
     `url` is RUNNER_REDIS_URL, with the login beside it, where it is empty; `retry_s` is how long Redis may fail at each call before
-    UnavailableError is raised.
+    UnavailableError is raised. With `wait_replicas` a submit returns once so many replicas have its tasks; ReplicationError, where that
+    takes longer than `wait_replicas_s`, says that they are in.
     Every method raises UndeclaredQueueError for a queue that nobody declared.
     """
 
-    def __init__(self, url: str = "", prefix: str = "", *, retry_s: float = 15.0) -> None:
+    def __init__(
+        self, url: str = "", prefix: str = "", *, retry_s: float = 15.0, wait_replicas: int = 0, wait_replicas_s: float = 1.0
+    ) -> None:
         self._url = url or from_environment(os.environ)
         self._prefix = prefix
         self._lanes: dict[str, Lane] = {}
+        self._wanted = Wanted(*check_wanted(wait_replicas, wait_replicas_s), retry_s)
         with self._explained():
             self._broker = Broker(connect(self._url, retry_s=retry_s, client_name="runner-producer"), prefix)
 
@@ -87,20 +93,20 @@ class Producer:
         An item that is refused ends the call: what was sent before is in and has its receipts, it and all behind it is not.
         Raises what `submit` does. QueueFullError has the receipts of the last chunk's tasks in `accepted`.
         """
-        with self._explained():
-            lane = self._lanes.get(queue) or self._lane(queue)
-            tally = Tally(lane.queue, on_receipt)
-            lane.flow(chunks(lane.queue, items, tally), tally.answered)
-        tally.check()
-        return tally.done
+        bulk = self._bulk(queue, on_receipt)
+        self._take(bulk, items)
+        return bulk.tally.checked()
 
-    def wait(self, task_id: str | int, timeout_s: float, *, queue: str | None = None) -> Any:
+    def wait(self, task_id: str | int, timeout_s: float, *, queue: str | None = None, allow_nested: bool = False) -> Any:
         """The task's result, as soon as it is done; a Redis that is away meanwhile is no error until the timeout.
 
-        Raises TaskDeadError, TaskCancelledError, TaskExpiredError, TaskUnknownError, WaitTimeoutError.
+        Raises TaskDeadError, TaskCancelledError, TaskExpiredError, TaskUnknownError, WaitTimeoutError, and NestedWaitError in a handler:
+        `allow_nested` is for one whose queue cannot run out of pods by it.
         """
-        with self._explained():
-            return Waiter(Broker(self._quick, self._prefix), self._url, str(task_id), queue).result(timeout_s)
+        waiter = self._waiter(task_id, timeout_s, queue, allow_nested)
+        while (pause_s := self._look(waiter)) is not None:
+            time.sleep(pause_s)
+        return waiter.result
 
     def cancel(self, task_id: str | int, *, queue: str | None = None) -> str:
         """`cancelled`, `cancelling` (its worker ends it within a heartbeat), or what cannot be: `done`, `dead`, `unknown`, or
@@ -139,7 +145,30 @@ class Producer:
         return found[0] if found else asked[0] if asked else None
 
     def _lane(self, queue: str) -> Lane:
-        return self._lanes.setdefault(queue, Lane(self._quick, self._broker.open(queue)))
+        opened = self._broker.open(queue)
+        lane = ReplicatedLane(self._quick, opened, self._wanted) if self._wanted.replicas else Lane(self._quick, opened)
+        return self._lanes.setdefault(queue, lane)
+
+    def _bulk(self, queue: str, on_receipt: Callable[[Receipt], None] | None) -> Bulk:
+        with self._explained():
+            return Bulk(self._lanes.get(queue) or self._lane(queue), on_receipt)
+
+    def _take(self, bulk: Bulk, items: Iterable[Item]) -> None:
+        try:
+            bulk.take(items)
+        except TOLD as error:
+            if error is bulk.theirs:
+                raise
+            raise explain(error, self._url) from error
+
+    def _waiter(self, task_id: str | int, timeout_s: float, queue: str | None, allow_nested: bool) -> Waiter:
+        check_alone(allow_nested)
+        with self._explained():
+            return Waiter(Broker(self._quick, self._prefix), self._url, str(task_id), queue, timeout_s)
+
+    def _look(self, waiter: Waiter) -> float | None:
+        with self._explained():
+            return waiter.pause_s()
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

@@ -1,41 +1,65 @@
-"""Follows one task to its end. Called by Producer.wait."""
+"""Follows one task to its end, look by look; the pauses between are its caller's. Called by Producer.wait and AsyncProducer.wait."""
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import time
 from typing import Any
 
 from runner.broker import Broker, Facts, Queue
 from runner.connect import FAILURES, explain
-from runner.errors import RefusedError, TaskCancelledError, TaskDeadError, TaskExpiredError, TaskUnknownError, WaitTimeoutError
+from runner.errors import (
+    NestedWaitError,
+    RefusedError,
+    TaskCancelledError,
+    TaskDeadError,
+    TaskExpiredError,
+    TaskUnknownError,
+    WaitTimeoutError,
+)
 
 FIRST_S, LONGEST_S, GROWTH = 0.02, 1.0, 1.5
+
+
+def check_alone(allow_nested: bool) -> None:
+    """Raise NestedWaitError in the process of a handler, or of a program that a worker runs: both have RUNNER_TASK_ID."""
+    task_id = os.environ.get("RUNNER_TASK_ID")
+    if task_id and not allow_nested:
+        raise NestedWaitError(task_id)
 
 
 class Waiter:
     """Looks for the end of one task. The broker's client raises at the first failure, so that the deadline is this one's own."""
 
-    def __init__(self, broker: Broker, url: str, task_id: str, queue: str | None) -> None:
+    def __init__(self, broker: Broker, url: str, task_id: str, queue: str | None, timeout_s: float) -> None:
+        if math.isnan(timeout_s):  # no time is after it: the wait would never end
+            raise RefusedError("`timeout_s` is nan, not a number of seconds")
         self._broker, self._url, self._id, self._name = broker, url, task_id, queue
         self._home: Queue | None = None
         self._last = "was not looked at"
+        self._timeout_s, self._deadline_s, self._pause_s = timeout_s, time.monotonic() + timeout_s, FIRST_S
+        self.result: Any = None
 
-    def result(self, timeout_s: float) -> Any:
-        """The result; the errors of Producer.wait. Looks at least once, and once more at the very end."""
-        if math.isnan(timeout_s):  # no time is after it: the wait would never end
-            raise RefusedError("`timeout_s` is nan, not a number of seconds")
-        deadline_s, pause_s = time.monotonic() + timeout_s, FIRST_S
-        while True:
-            facts = self._look()
-            if facts is not None and facts.state == "done":
-                return json.loads(facts.result) if facts.result else None
-            left_s = deadline_s - time.monotonic()
-            if left_s <= 0:
-                raise WaitTimeoutError(f"task {self._id!r} did not end within {timeout_s:g} s: it {self._last}")
-            time.sleep(min(pause_s, left_s))
-            pause_s = min(LONGEST_S, pause_s * GROWTH)
+    def pause_s(self) -> float | None:
+        """Look once: None when the task is done and `result` is there, else how long to wait before the next look.
+
+        Raises the errors of Producer.wait. There is at least one look, and one at the very end.
+        """
+        facts = self._look()
+        if facts is not None and facts.state == "done":
+            self.result = json.loads(facts.result) if facts.result else None
+            return None
+        left_s = self._deadline_s - time.monotonic()
+        if left_s <= 0:
+            raise self.over()
+        pause_s, self._pause_s = min(self._pause_s, left_s), min(LONGEST_S, self._pause_s * GROWTH)
+        return pause_s
+
+    def over(self) -> WaitTimeoutError:
+        """The error of a wait whose time is over, with what was seen last."""
+        return WaitTimeoutError(f"task {self._id!r} did not end within {self._timeout_s:g} s: it {self._last}")
 
     def _look(self) -> Facts | None:
         """What is known, None while Redis is away; raises where the task came to an end without a result."""

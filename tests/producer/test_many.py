@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import redis
 
 from runner import wire
 from runner.broker import Queue
@@ -137,3 +138,12 @@ def test_a_cluster_takes_one_and_many(cluster_url: str, mode: str) -> None:
 
     assert queue.measure().waiting == 451
     client.close()
+
+
+def test_an_error_of_the_items_own_redis_is_not_told_as_ours(queue: Queue, producer: Producer) -> None:
+    def items() -> Iterator[tuple[str, int]]:
+        yield "a", 1
+        raise redis.ConnectionError("their other server")
+
+    with pytest.raises(redis.ConnectionError, match="their other server"):
+        producer.submit_many(items(), queue="emails")
