@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import ast
 import inspect
-from dataclasses import asdict, fields
-from typing import Annotated, Any
+from dataclasses import asdict, fields, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from runner.cli.common import Json, examples, opened_broker
 from runner.cli.output import say_json, say_table
 from runner.cli.pods import resume
+from runner.errors import UndeclaredQueueError
 from runner.queue import Declaration
 
+if TYPE_CHECKING:
+    from runner.broker import Broker
+
+NewName = Annotated[str, typer.Argument(help="Its name, without prefix.")]
+Reset = Annotated[bool, typer.Option("--reset", help="What is not given takes its default, also where it was declared otherwise.")]
 NOT_GIVEN = ("name", "rev", "layout")
 LS = ("queue", "mode", "priorities", "default_priority", "lease_s", "timeout_s", "max_retries", "max_length", "rev")
 
@@ -23,7 +29,9 @@ def add_to(app: typer.Typer) -> None:
     queue = typer.Typer(help="Declare and list queues.", rich_markup_mode=None)
     queue.command(
         epilog=examples(
-            "runner queue declare emails --mode stream", "runner queue declare images --mode list --priorities urgent,bulk --timeout-s 120"
+            "runner queue declare emails --mode stream",
+            "runner queue declare images --mode list --priorities urgent,bulk --timeout-s 120",
+            "runner queue declare emails --max-retries 5",
         )
     )(declare)
     queue.command("apply", epilog=examples("runner queue apply queues.json"))(apply)
@@ -60,16 +68,46 @@ def _options() -> dict[str, Any]:
     return options
 
 
-def declare(name: str, as_json: bool = False, **given: Any) -> None:
-    """Declare a queue; what is not given takes its default, also when the queue is declared again."""
+def declare(name: str, reset: bool = False, as_json: bool = False, **given: Any) -> None:
+    """Declare a queue, or change one: of a declared queue, what is not given stays as it is (--reset: takes its default)."""
     values = {key: value for key, value in given.items() if value is not None}
     for field in fields(Declaration):
         if field.name in values and isinstance(field.default, tuple):
             values[field.name] = tuple(part.strip() for part in values[field.name].split(",") if part.strip())
-    declaration = Declaration(name, **values)
     with opened_broker() as broker:
-        made = broker.declare(declaration).declaration
-    say_json(asdict(made)) if as_json else print(f"{made.name}: {made.mode}, priorities {', '.join(made.priorities)}, rev {made.rev}")
+        old = _declared(broker, name)
+        declaration = _wanted(name, old, reset, values)
+        same = declaration == old and name in broker.names()
+        made = declaration if same else broker.declare(declaration).declaration
+    changed = _changes(old, made) if old else []
+    if as_json:
+        return say_json(asdict(made) | {"changed": changed})
+    print(f"{made.name}: {made.mode}, priorities {', '.join(made.priorities)}, rev {made.rev}")
+    for one in changed:
+        print("  {option}: {before} -> {after}".format(**one))
+    return print("  nothing changed: it was declared so already") if old and not changed else None
+
+
+def _declared(broker: Broker, name: str) -> Declaration | None:
+    """As it is; what its other options are was once decided, by whoever gives only one now."""
+    try:
+        return broker.open(name).declaration
+    except UndeclaredQueueError:
+        return None
+
+
+def _wanted(name: str, old: Declaration | None, reset: bool, values: dict[str, Any]) -> Declaration:
+    if old is None or reset:
+        return Declaration(name, **values)
+    if old.default_priority not in values.get("priorities", old.priorities):
+        values = {"default_priority": ""} | values  # none of the new ones: chosen anew
+    return replace(old, **values)
+
+
+def _changes(old: Declaration, new: Declaration) -> list[dict[str, str]]:
+    before, after = old.to_fields(), new.to_fields()
+    changed = [key for key in after if key not in NOT_GIVEN and before[key] != after[key]]
+    return [{"option": key, "before": before[key] or "none", "after": after[key] or "none"} for key in changed]
 
 
 def apply(file: Annotated[str, typer.Argument(help="JSON: a map from names to what differs from the defaults.")]) -> None:
@@ -85,8 +123,8 @@ def apply(file: Annotated[str, typer.Argument(help="JSON: a map from names to wh
 
 def _sign(command: Any) -> None:
     """Give `declare` the signature that typer reads."""
-    hints: dict[str, Any] = {"name": str, "as_json": Json, **_options()}
-    defaults = {"name": inspect.Parameter.empty, "as_json": False}
+    hints: dict[str, Any] = {"name": NewName, "reset": Reset, "as_json": Json, **_options()}
+    defaults = {"name": inspect.Parameter.empty, "reset": False, "as_json": False}
     kind = inspect.Parameter.KEYWORD_ONLY
     command.__signature__ = inspect.Signature(
         [inspect.Parameter(key, kind, annotation=hint, default=defaults.get(key)) for key, hint in hints.items()]
