@@ -15,12 +15,12 @@ from redis.exceptions import NoPermissionError
 from runner.broker import Broker, Queue
 from runner.config import ControllerSettings
 from runner.controller import Controller
-from runner.stop import Stop
-from runner.errors import WaitTimeoutError
+from runner.errors import ReplicationError, WaitTimeoutError
 from runner.outcome import Ending, Kind
 from runner.producer import NewTask, Producer
 from runner.queue import Declaration
 from runner.reaper import settle_reaped
+from runner.stop import Stop
 from tests.acl.users import FILES, PREFIX, USERS, Guarded, granted, make_users, rules
 from tests.making import bury, claim, due, end_lease, held, overdue, retry
 from tests.servers import DURABLE, binary_of
@@ -68,9 +68,16 @@ def produce(guarded: Guarded) -> None:
         producer.rerun(dead.id)
         producer.submit("note", queue="emails", task_id=dead.id)
         assert producer.find(dead.id, queue="emails")
+    replicated(guarded, "producer")
     pushing = guarded.client("producer")
     key = admin.keys.main
     pushing.xadd(key, {"type": "note"}) if admin.declaration.mode == "stream" else (pushing.lpush(key, "{}"), pushing.rpush(key, "{}"))
+
+
+def replicated(guarded: Guarded, user: str) -> None:
+    """Submit to replicas, of which this server has none."""
+    with Producer(guarded.url(user), PREFIX, wait_replicas=1, wait_replicas_s=0.001) as producer, pytest.raises(ReplicationError):
+        producer.submit("note", queue="emails", task_id="replicated", delay_s=60)
 
 
 class Work:
@@ -99,6 +106,7 @@ class Work:
             assert self.queue.look(task_type).state == expected  # type: ignore[union-attr]
         with Producer(self.guarded.url("worker"), PREFIX) as producer:  # a handler's follow-up
             producer.submit("note", queue="emails", task_id="next", delay_s=60)
+        replicated(self.guarded, "worker")
         self._stopped()
         self._taken_over()
         self._pushed()
