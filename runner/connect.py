@@ -171,7 +171,10 @@ def unretried(url: str, *, client_name: str = "") -> Client:
 def _greet(connection: Any) -> None:
     """What redis-py does at the start of a connection; there a database that is not there is a failure, not an answer."""
     try:
-        connection.on_connect()
+        # Without its health check, which opens a lost connection again and so greets from within the greeting: a server that answers and
+        # closes, such as one that speaks HTTP, ended in 300 nested calls.
+        greet = getattr(connection, "on_connect_check_health", None)
+        greet(check_health=False) if greet else connection.on_connect()
     except ResponseError as error:
         raise redis.ConnectionError(str(error)) if NO_DATABASE in str(error).lower() else error from error
 

@@ -10,6 +10,7 @@ import redis
 from redis.exceptions import (
     ClusterDownError,
     ClusterError,
+    InvalidResponse,
     MasterDownError,
     MovedError,
     NoPermissionError,
@@ -31,6 +32,7 @@ FAILURES: tuple[type[Exception], ...] = (
     MovedError,
     ClusterError,
     RedisClusterException,
+    InvalidResponse,
 )
 """What redis-py raises when Redis could not be asked, as against an answer."""
 TOLD: tuple[type[Exception], ...] = (*FAILURES, redis.ResponseError)
@@ -51,6 +53,7 @@ _AUTHENTICATION = (
 )
 _BY_TYPE: tuple[tuple[type[Exception], str], ...] = (
     (redis.BusyLoadingError, "is still loading its data from disk"),
+    (InvalidResponse, "does not speak Redis's protocol: is it another server's port?"),
     (ReadOnlyError, "is a read-only replica: give the master's address, or a redis+sentinel:// URL"),
     (MasterDownError, "is a replica that has lost its master"),
     (MovedError, "is a node of a cluster: use redis+cluster://"),

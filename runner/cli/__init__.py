@@ -24,7 +24,6 @@ app = typer.Typer(
     name="runner",
     help="A task queue on Redis in which one pod takes one task and exits.",
     epilog=EPILOG,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )

@@ -9,18 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from runner.cli.completion import queue_names
+
 if TYPE_CHECKING:
     from runner.broker import Broker, Queue
     from runner.producer import Producer
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-QueueName = Annotated[str, typer.Option("--queue", "-q", envvar="RUNNER_QUEUE", help="A declared queue.")]
+QueueName = Annotated[
+    str, typer.Option("--queue", "-q", envvar="RUNNER_QUEUE", help="A declared queue.", autocompletion=queue_names)
+]
 Namespace = Annotated[str, typer.Option("--namespace", "-n", envvar="RUNNER_NAMESPACE", help="Where the Jobs are; else as kubectl has it.")]
 Release = Annotated[
     str, typer.Option("--release", envvar="RUNNER_CONTROL_RELEASE", help="The chart's release, where a namespace has several.")
 ]
 TaskId = Annotated[str, typer.Argument(help="The task's id, as `submit` printed it.")]
-AnyQueue = Annotated[str, typer.Option("--queue", "-q", help="Look only there; without it, all declared queues are asked.")]
+DeclaredQueue = Annotated[str, typer.Argument(help="A declared queue.", autocompletion=queue_names)]
+AnyQueue = Annotated[
+    str, typer.Option("--queue", "-q", help="Look only there; without it, all declared queues are asked.", autocompletion=queue_names)
+]
 
 
 def examples(*lines: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from runner.cli.common import examples, opened_broker
+from runner.cli.common import DeclaredQueue, examples, opened_broker
 from runner.manifest import Options, manifests
 
 PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._/-]*")
@@ -39,8 +39,8 @@ def keda(queue: str, **given: Any) -> None:
 def _sign(command: Any) -> None:
     """An option per field of Options."""
     kind = inspect.Parameter.KEYWORD_ONLY
-    signs = [inspect.Parameter("queue", kind, annotation=str)]
-    hints: dict[str, Any] = {"queue": str}
+    signs = [inspect.Parameter("queue", kind, annotation=DeclaredQueue)]
+    hints: dict[str, Any] = {"queue": DeclaredQueue}
     for field in fields(Options):
         hints[field.name] = type(field.default) | None
         signs.append(

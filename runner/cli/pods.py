@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runner.cli.common import AnyQueue, Json, Namespace, Release, examples, opened_producer
+from runner.cli.common import AnyQueue, DeclaredQueue, Json, Namespace, Release, TaskId, examples, opened_producer
 from runner.cli.output import harmless, say_json
 from runner.errors import ClusterError, TaskUnknownError
 
@@ -22,7 +22,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def logs(
-    task_id: str,
+    task_id: TaskId,
     queue: AnyQueue = "",
     tail: Tail = 1000,
     namespace: Namespace = "",
@@ -85,7 +85,7 @@ def _say(task_id: str, said: dict[str, Any], why: str, as_json: bool) -> int:
     return 1
 
 
-def resume(queue: str, namespace: Namespace = "", release: Release = "") -> int:
+def resume(queue: DeclaredQueue, namespace: Namespace = "", release: Release = "") -> int:
     """Lift the pause that the controller put on a queue whose pods ended without claiming; a person's pause stays."""
     from runner.cli import view
     from runner.controller.notices import PAUSED

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from runner.cli.common import Json, examples, opened_broker
+from runner.cli.completion import queue_names
 from runner.cli.output import say_json, say_table
 from runner.cli.pods import resume
 from runner.errors import UndeclaredQueueError
@@ -18,7 +19,7 @@ from runner.queue import Declaration
 if TYPE_CHECKING:
     from runner.broker import Broker
 
-NewName = Annotated[str, typer.Argument(help="Its name, without prefix.")]
+NewName = Annotated[str, typer.Argument(help="Its name, without prefix.", autocompletion=queue_names)]
 Reset = Annotated[bool, typer.Option("--reset", help="What is not given takes its default, also where it was declared otherwise.")]
 NOT_GIVEN = ("name", "rev", "layout")
 LS = ("queue", "mode", "priorities", "default_priority", "lease_s", "timeout_s", "max_retries", "max_length", "rev")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from runner.cli.common import examples
+from runner.cli.completion import queue_names
 
 
 def add_to(app: typer.Typer) -> None:
@@ -21,7 +22,7 @@ def _set(**given: object) -> None:
 
 
 def work(
-    queue: Annotated[str, typer.Option("--queue", "-q", help="RUNNER_QUEUE.")] = "",
+    queue: Annotated[str, typer.Option("--queue", "-q", help="RUNNER_QUEUE.", autocompletion=queue_names)] = "",
     handlers: Annotated[str, typer.Option(help="RUNNER_HANDLERS: modules with handlers, joined by commas.")] = "",
     program: Annotated[str, typer.Option("--exec", help="RUNNER_EXEC: a program that handles the tasks.")] = "",
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from runner.cli.common import AnyQueue, Json, QueueName, TaskId, examples, opened_producer
+from runner.cli.completion import task_types
 from runner.cli.output import say_json
 from runner.errors import RefusedError, RunnerError, TaskUnknownError
 
@@ -29,7 +30,7 @@ SUBMIT = (
 
 
 def submit(
-    type: Annotated[str, typer.Argument(help="The type, which names the handler.")],
+    type: Annotated[str, typer.Argument(help="The type, which names the handler.", autocompletion=task_types)],
     payload: Annotated[str, typer.Argument(help="JSON, or - to read it from stdin; none is null.")] = "",
     *,
     queue: QueueName,

@@ -91,7 +91,8 @@ def _state(facts: Facts, attempts: Sequence[Mapping[str, Any]]) -> Iterator[Even
     elif facts.state == "delayed":
         yield Event(facts.due_ms, "is due")
     elif facts.state == "dead":
-        yield Event(facts.ended_ms, f"dead: {facts.reason}" + (f": {facts.detail}" if facts.detail else ""))
+        told = bool(attempts) and attempts[-1].get("detail") == facts.detail
+        yield Event(facts.ended_ms, f"dead: {facts.reason}" + (f": {facts.detail}" if facts.detail and not told else ""))
     elif facts.ended_ms is not None and not (attempts and attempts[-1].get("kind") == facts.state):
         yield Event(facts.ended_ms, facts.state)
     if facts.expires_ms is not None and facts.state in ("waiting", "delayed"):

@@ -151,6 +151,23 @@ def test_a_server_that_closes_at_once_is_explained() -> None:
         assert "wants rediss://" in said_by(f"redis://127.0.0.1:{listener.getsockname()[1]}")
 
 
+def test_a_server_of_another_protocol_is_explained() -> None:
+    """It answers each greeting and hangs up: redis-py went from the greeting into a health check, into a connection, into a greeting."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def refuse() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    taken, _ = listener.accept()
+                    with taken:
+                        taken.recv(100)
+                        taken.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        threading.Thread(target=refuse, daemon=True).start()
+
+        assert "does not speak Redis's protocol" in said_by(f"redis://127.0.0.1:{listener.getsockname()[1]}")
+
+
 def test_a_server_that_is_no_cluster_is_explained(port_url: str) -> None:
     address = port_url.replace("redis://", "redis+cluster://").removesuffix("/0")
 
