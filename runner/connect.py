@@ -176,7 +176,10 @@ def _greet(connection: Any) -> None:
         greet = getattr(connection, "on_connect_check_health", None)
         greet(check_health=False) if greet else connection.on_connect()
     except ResponseError as error:
-        raise redis.ConnectionError(str(error)) if NO_DATABASE in str(error).lower() else error from error
+        said = str(error).lower()
+        if "already authenticated" in said:  # a HELLO without a login, where one is needed
+            raise redis.AuthenticationError(str(error)) from error
+        raise redis.ConnectionError(str(error)) if NO_DATABASE in said else error from error
 
 
 class _Sentinels(redis.Sentinel):

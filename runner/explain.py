@@ -49,6 +49,7 @@ _AUTHENTICATION = (
     ("invalid password", "refused the user or password of the URL"),
     ("without any password", "has no password, but the URL has one"),
     ("noauth", "wants a password, and the URL has none"),
+    ("already authenticated", "wants a password, and the URL has none"),
     ("authentication required", "wants a password, and the URL has none"),
 )
 _BY_TYPE: tuple[tuple[type[Exception], str], ...] = (
