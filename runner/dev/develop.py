@@ -11,9 +11,10 @@ from contextlib import ExitStack
 from rich.console import Console
 
 from runner.connect import TOLD, explain
-from runner.dev.session import Plan, Session
+from runner.dev.session import FIRST_QUEUE, Plan, Session
 from runner.embedded import EmbeddedServer
 from runner.errors import ConfigError
+from runner.queue import Declaration
 from runner.stop import Stop
 
 TURN_S = 0.05
@@ -24,11 +25,11 @@ LOGINS = ("RUNNER_REDIS_USERNAME", "RUNNER_REDIS_PASSWORD")
 
 def develop(plan: Plan, console: Console) -> int:
     """Run it; 0 when the end was asked for and all processes have ended."""
-    stop = Stop()
-    stop.listen()
     _check(plan)
+    server, stop = None if plan.url else _server(plan.port), Stop()
+    stop.listen()
     with ExitStack() as kept:
-        url = plan.url or kept.enter_context(_server(plan.port)).url
+        url = kept.enter_context(server).url if server else plan.url
         try:
             session = kept.enter_context(Session(plan, url, console))
             while not stop.asked:
@@ -40,6 +41,9 @@ def develop(plan: Plan, console: Console) -> int:
 
 
 def _check(plan: Plan) -> None:
+    """What cannot work is said before anything starts."""
+    for name in plan.queues or (FIRST_QUEUE,):
+        Declaration(name, mode=plan.mode)
     if plan.handlers and plan.exec:
         raise ConfigError("tasks are handled by Python modules or by a program: give handlers or --exec, not both")
     program = shlex.split(plan.exec)[0] if plan.exec else ""

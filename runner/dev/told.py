@@ -17,6 +17,8 @@ from runner.masking import harmless, masked
 QUIET = {"nothing to claim", "asked to end", "stopped before a claim", "tasks can be lost"}
 """Said by processes that are right; on a terminal they would hide what matters."""
 PASSED = ("promoted", "expired", "replayed", "restored", "recovered", "trimmed", "consumers_dropped")
+SHORT = 8
+"""Of an id, before what its handler printed: enough to tell two tasks apart."""
 TOLD_APART = {"ts", "level", "event", "queue", "type", "task_id", "id", "kind"}
 STYLES = {"info": "", "debug": "dim", "warning": "yellow", "error": "red"}
 ACTIONS = {"complete": "green", "retry": "yellow", "bury": "bold red", "release": "cyan", "cancel": "magenta", "move": "cyan"}
@@ -95,16 +97,15 @@ class Told:
         queue, type_, task_id = (harmless(str(record.get(name) or "")) for name in ("queue", "type", "task_id"))
         task_id = task_id or harmless(str(record.get("id") or ""))
         self._queue_wide, self._type_wide = max(self._queue_wide, len(queue)), max(self._type_wide, len(type_))
-        start = Text(f"{time.strftime('%H:%M:%S')} ", style="dim")
-        start.append(f"{queue:<{self._queue_wide}} ", style="not dim cyan")
-        if task_id:
-            start.append(f"{type_:<{self._type_wide}} ", style="not dim bold").append(f"{task_id} ", style="not dim")
-        return start
+        start = Text.assemble((f"{time.strftime('%H:%M:%S')} ", "dim"), (f"{queue:<{self._queue_wide}} ", "cyan"))
+        if record["event"] == "output":
+            return start.append(f"{task_id[-SHORT:]:<{SHORT}} ", style="dim")
+        return start.append(f"{type_:<{self._type_wide}} ", style="bold").append(f"{task_id} ") if task_id else start
 
     def _worded(self, record: dict[str, Any]) -> Text | None:
         name = record["event"]
         if name == "output":
-            return Text("│ ", style="dim").append(harmless(record["line"].expandtabs()), style="not dim")
+            return Text.assemble(("│ ", "dim"), harmless(record["line"].expandtabs()))
         if name == "claimed":
             return Text("started" if record.get("attempt", 1) == 1 else f"started again, attempt {record['attempt']}")
         if name == "settled":
@@ -118,11 +119,11 @@ class Told:
 
 def _settled(record: dict[str, Any]) -> Text:
     action, detail = str(record.get("action")), harmless(str(record.get("detail", "")).replace("\n", " "))
-    wait = f" in {record['delay_ms'] / 1000:.3g} s" if record.get("delay_ms") else ""
+    wait = f" in {record['delay_ms'] / 1000:.2g} s" if record.get("delay_ms") else ""
     words = {"complete": "done", "retry": f"again{wait}", "bury": f"dead ({record.get('kind')})", "release": "handed back"}
-    said = Text(words.get(action, {"cancel": "cancelled", "move": "moved"}.get(action, action)), style=ACTIONS.get(action, ""))
-    said.append(f" {record.get('wall_s', 0):.2f} s", style="not bold default")
-    return said.append(f"  {detail}", style="not bold default") if detail else said
+    word = words.get(action, {"cancel": "cancelled", "move": "moved"}.get(action, action))
+    took = f" {'in' if action == 'complete' else 'after'} {record.get('wall_s', 0):.2f} s"
+    return Text.assemble((word, ACTIONS.get(action, "")), took, f": {detail}" if detail else "")
 
 
 def _changed(record: dict[str, Any]) -> list[str]:

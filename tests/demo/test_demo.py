@@ -14,6 +14,7 @@ from PIL import Image
 
 from demo.pictures import SHIPPED
 from demo.plan import EDGES_PX
+from tests.processes import still_alive
 from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,19 +30,6 @@ def run(*options: str) -> tuple[int, str, str]:
     process = start(*options)
     said, complained = process.communicate(timeout=120)
     return process.returncode, said, complained
-
-
-def still_alive(marked: str) -> list[str]:
-    """Processes whose environment or command line holds this text."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            facts = (folder / "environ").read_bytes() + (folder / "cmdline").read_bytes()
-        except OSError:  # gone meanwhile
-            continue
-        if marked.encode() in facts and folder.name != str(os.getpid()):
-            found.append(folder.name)
-    return found
 
 
 def longer_edge(picture: Path) -> int:
