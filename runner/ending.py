@@ -9,9 +9,9 @@ from typing import Any
 from runner.outcome import Kind
 from runner.process import Reaped
 
-SAID = (Kind.DONE, Kind.ERROR, Kind.RETRY, Kind.FATAL, Kind.OOM)
+SAID = (Kind.DONE, Kind.ERROR, Kind.RETRY, Kind.FATAL, Kind.UNREADABLE, Kind.OOM)
 """What a child can say of itself; anything else is its supervisor's to find."""
-LAST_WORDS = (Kind.DONE, Kind.FATAL)
+LAST_WORDS = (Kind.DONE, Kind.FATAL, Kind.UNREADABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Stopping:
 def judge(said: Outcome | None, stopping: Stopping | None, reaped: Reaped, oom_killed: bool) -> Outcome:
     """The one reading of an end; its kind is never None.
 
-    `done` and `fatal` are a handler's last word, also on the way out: the work is done, or no run can do it. An error after
+    `done`, `fatal` and `unreadable` are a handler's last word, also on the way out: the work is done, or no run can do it. An error after
     a stop is the stop's doing (a broken call, a killed tool), and burns nothing of its own. Only then is a silent end
     looked into.
     """

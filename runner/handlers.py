@@ -8,15 +8,16 @@ finally-blocks run. An async handler is cancelled at its next await. Whoever is 
 from __future__ import annotations
 
 import importlib
-import inspect
 import math
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from runner.errors import HandlersError
+from runner.signature import declared_type, named, takes_context
 
 if TYPE_CHECKING:
     import logging
@@ -118,29 +119,31 @@ def _logger(task_id: str) -> logging.LoggerAdapter[logging.Logger]:
 
 
 class Handler:
-    """One registered function; whether it takes a context is read off its signature once."""
+    """One registered function; whether it takes a context, and what payload, is read off its signature once."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.takes_context = _takes_context(function)
+        self.takes_context = takes_context(function)
+
+    @cached_property
+    def read(self) -> Callable[[Any], Any] | None:
+        """Makes a payload what the function declares; None where it takes any. HandlersError for a type that no payload can be.
+
+        Only when all modules are there: the type may be defined below the function.
+        """
+        try:
+            if (declared := declared_type(self.function)) is None:
+                return None
+            from runner.convert import converter  # most handlers take any payload, and pay for none of this
+
+            return converter(declared)
+        except HandlersError as error:
+            raise HandlersError(f"handler {named(self.function)} in module {self.function.__module__!r}: {error}") from error
 
     def call(self, payload: Any, context: Context) -> Any:
-        """What the function returns; a coroutine, if it is async."""
-        return self.function(payload, context) if self.takes_context else self.function(payload)
-
-
-def _takes_context(function: Callable[..., Any]) -> bool:
-    name = getattr(function, "__qualname__", repr(function))
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise HandlersError(f"handler {name} is a generator, calling it would run nothing: return instead of yield")
-    signature = inspect.signature(function)
-    places = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    wants = len(places) > 1 and (places[1].default is places[1].empty or places[1].name == "context")
-    try:
-        signature.bind(*([None] * (1 + wants)))
-    except TypeError:
-        raise HandlersError(f"handler {name}{signature} is to take (payload) or (payload, context)") from None
-    return wants
+        """What the function returns; a coroutine, if it is async. Mismatch for a payload that is not what it declares."""
+        value = self.read(payload) if self.read else payload
+        return self.function(value, context) if self.takes_context else self.function(value)
 
 
 class Registry:
@@ -179,6 +182,12 @@ class Registry:
             version = max(v for v in known if v is not None)
         return known.get(version) or known.get(None)
 
+    def prepare(self) -> None:
+        """See that the payload of every handler can be read; HandlersError for the first that cannot."""
+        for known in self._handlers.values():
+            for handler in known.values():
+                _ = handler.read
+
     def types(self) -> list[tuple[str, list[int] | None]]:
         """Each type with its versions, None for any: what the child reports to its supervisor."""
         return [(type, None if None in known else sorted(v for v in known if v is not None)) for type, known in self._handlers.items()]
@@ -197,6 +206,7 @@ def load(modules: Sequence[str]) -> None:
             importlib.import_module(module)
         except BaseException as error:  # a module that calls sys.exit() must not end the child without a word
             raise HandlersError(f"handlers module {module!r}: {_in_one_line(error)}") from error
+    REGISTRY.prepare()
 
 
 def _in_one_line(error: BaseException) -> str:

@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 from runner.handlers import REGISTRY, Context, Fatal, Handler, Retry, Stop, Stopped, raise_stopped
+from runner.mismatch import Mismatch
 from runner.outcome import Kind
 from runner.tail import clip
 from runner.wire import read
@@ -29,6 +30,8 @@ def outcome_of(body: bytes, context: Context, stop: Stop) -> dict[str, Any]:
         return {"kind": None}
     except Retry as wish:
         return {"kind": Kind.RETRY, "detail": clip(_text(wish)), "after_s": wish.after_s}
+    except Mismatch as mismatch:  # no further run would find another payload
+        return {"kind": Kind.UNREADABLE, "detail": clip(str(mismatch))}
     except Fatal as last_word:
         return {"kind": Kind.FATAL, "detail": clip(_text(last_word))}
     except BaseException as error:  # noqa: BLE001 - nothing that a handler raises is silence
@@ -73,12 +76,22 @@ def _encoded(value: Any) -> dict[str, Any]:
     if value is None:
         return {}
     try:
-        text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+        text = json.dumps(value, allow_nan=False, separators=(",", ":"), default=_plain)
     except Exception as error:  # noqa: BLE001 - a value's own methods can raise anything
         return {"detail": clip(f"the result is no JSON and not kept: {_named(error)}")}
     if len(text) > MAX_RESULT_BYTES:
         return {"detail": f"the result is over {MAX_RESULT_BYTES} bytes and not kept: store it elsewhere and return its address"}
     return {"result": text}
+
+
+def _plain(value: Any) -> Any:
+    """As in a payload. Imported for a result that needs it."""
+    from runner.plain import Unplain, plain
+
+    try:
+        return plain(value)
+    except Unplain as fault:
+        raise TypeError(f"a value in it {fault}") from None
 
 
 def _named(error: BaseException) -> str:

@@ -20,6 +20,8 @@ from runner.tasks import Task
 WIRE_VERSION = 1
 """Of docs/wire.md: what version 1 can read stays readable; raised only with an ADR and a CHANGELOG line."""
 
+ENCODINGS = ("json", "msgpack")
+"""What `write` writes; `read` tells them apart by the first byte."""
 MAP_BYTES = frozenset((*range(0x80, 0x90), 0xDE, 0xDF))
 """First bytes of a MessagePack map. None of them can begin UTF-8 text."""
 JSON_NAMES = {list: "an array", str: "a string", int: "a number", float: "a number", bool: "a boolean", type(None): "null"}
@@ -44,8 +46,9 @@ def write(
     timeout_ms: int | None = None,
     max_retries: int | None = None,
     key: str | None = None,
+    encoding: str = "json",
 ) -> bytes:
-    """A JSON envelope; UnencodableError, naming the place, for a value that JSON cannot hold or `read` would not take."""
+    """An envelope in JSON or MessagePack; UnencodableError, naming the place, for a value that it cannot hold or `read` would not take."""
     envelope: dict[str, Any] = {"type": task_type, "task_id": task_id, "created_at": created_ms}
     if key is not None:
         envelope["key"] = key
@@ -56,15 +59,15 @@ def write(
         envelope.update(_limits(version=version, timeout_ms=timeout_ms, max_retries=max_retries))
     if payload is not None:
         envelope["payload"] = payload
-    return _dumps()(envelope)
+    return _dumps(encoding)(envelope)
 
 
 @cache
-def _dumps() -> Callable[[Any], bytes]:
+def _dumps(encoding: str) -> Callable[[Any], bytes]:
     """Imported once, by the first write: the import statement alone costs more than the encoding when it runs at every submit."""
-    from runner.encode import dumps
+    from runner import encode
 
-    return dumps
+    return {"json": encode.dumps, "msgpack": encode.packed}[encoding]
 
 
 def _limits(**limits: int | None) -> dict[str, int]:

@@ -120,7 +120,8 @@ def killed_for_memory(payload: str) -> None:
 def give(payload: str) -> Any:
     loop: list[Any] = []
     loop.append(loop)
-    return {"file": sys.stdout, "nan": float("nan"), "loop": loop, "decimal": Decimal(1), "long": "x" * 70_000, "none": None}[payload]
+    odd = {"file": sys.stdout, "nan": float("nan"), "loop": loop, "complex": 1j, "long": "x" * 70_000, "none": None}
+    return {"price": Decimal("1.10"), "tags": {"a"}} if payload == "rich" else odd[payload]
 
 
 @runner.task("prints")

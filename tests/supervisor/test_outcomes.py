@@ -49,6 +49,10 @@ def test_the_built_in_sleep_sleeps() -> None:
     assert 0.2 <= run("runner.sleep", {"s": 0.2}).wall_s < 5
 
 
+def test_a_result_is_written_as_a_payload_is() -> None:
+    assert json.loads(run("returns", "rich").result) == {"price": "1.10", "tags": ["a"]}
+
+
 @pytest.mark.parametrize("size", [0, 70_000, 5_000_000])
 def test_a_body_of_any_size_reaches_the_handler(size: int) -> None:
     with watched() as one:
@@ -101,10 +105,10 @@ def test_fatal_is_told_with_its_reason() -> None:
 @pytest.mark.parametrize(
     ("what", "note"),
     [
-        ("file", "the result is no JSON and not kept: TypeError: Object of type TextIOWrapper is not JSON serializable"),
+        ("file", "the result is no JSON and not kept: TypeError: a value in it is of type TextIOWrapper"),
         ("nan", "the result is no JSON and not kept: ValueError"),
         ("loop", "the result is no JSON and not kept: ValueError: Circular reference"),
-        ("decimal", "the result is no JSON and not kept: TypeError"),
+        ("complex", "the result is no JSON and not kept: TypeError: a value in it is of type complex"),
         ("long", "the result is over 65536 bytes and not kept"),
     ],
 )

@@ -6,13 +6,14 @@ import subprocess
 import sys
 from collections import namedtuple
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum, IntEnum, StrEnum
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import pydantic
 import pytest
 
 from runner import wire
@@ -20,6 +21,7 @@ from runner.errors import UnencodableError
 from runner.tasks import Task
 
 MS = 1_764_500_000_123
+OLD = datetime(1890, 1, 1, tzinfo=timezone(timedelta(seconds=1172)))
 
 
 class Colour(Enum):
@@ -36,7 +38,22 @@ class Level(IntEnum):
 
 @dataclass
 class Point:
-    x: int = 1
+    x: Any = 1
+
+
+class Model(pydantic.BaseModel):
+    at: Any = None
+    inner: list[Model] = pydantic.Field([], alias="in")
+    model_config = pydantic.ConfigDict(populate_by_name=True)
+
+
+class Texts(pydantic.BaseModel):
+    data: bytes = b""
+
+
+@pydantic.dataclasses.dataclass
+class Shape:
+    size: Decimal
 
 
 Pair = namedtuple("Pair", "a b")
@@ -82,6 +99,22 @@ def test_a_payload_of_json_values_comes_back_exactly(payload: Any) -> None:
         (Word.RED, "red"),
         (Level.HIGH, 3),
         ({Word.RED: 1}, {"red": 1}),
+        (datetime(2025, 11, 30, 12, tzinfo=UTC), "2025-11-30T12:00:00+00:00"),
+        (OLD, "1889-12-31T23:40:28+00:00"),
+        (date(2025, 11, 30), "2025-11-30"),
+        (timedelta(days=1, seconds=5, microseconds=30), "P1DT5.00003S"),
+        (timedelta(seconds=-90), "-PT90S"),
+        (timedelta(0), "PT0S"),
+        (timedelta(days=2), "P2D"),
+        (Decimal("1.10"), "1.10"),
+        (b"\xff\xfe", "//4="),
+        ({7}, [7]),
+        (frozenset(["x"]), ["x"]),
+        (Point(2), {"x": 2}),
+        (Point(Point(b"a")), {"x": {"x": "YQ=="}}),
+        (Enum("Day", {"ONE": date(2025, 11, 30)}).ONE, "2025-11-30"),
+        (Model(at=date(2025, 11, 30), inner=[Model()]), {"at": "2025-11-30", "in": [{"at": None, "in": []}]}),
+        (Shape(Decimal(2)), {"size": "2"}),
     ],
 )
 def test_the_few_other_values_are_written_the_same_way_beside_any_others(payload: Any, read: Any) -> None:
@@ -93,15 +126,20 @@ def test_the_few_other_values_are_written_the_same_way_beside_any_others(payload
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (datetime(2025, 11, 30, tzinfo=UTC), "is of type datetime"),
-        (datetime(2025, 11, 30), "is of type datetime"),
-        (date(2025, 11, 30), "is of type date"),
-        (timedelta(1), "is of type timedelta"),
-        (Decimal("1.10"), "is of type Decimal"),
-        (b"x", "is of type bytes"),
-        ({1}, "is of type set"),
-        (Point(), "is of type Point"),
+        (datetime(2025, 11, 30), "is a time without a zone, which every machine reads as its own: use datetime.now(UTC)"),
+        (datetime.max.replace(tzinfo=timezone(-timedelta(seconds=1172))), "is too near the end of time for its zone"),
+        (time(12), "is of type time, which no task can hold"),
+        (Decimal("NaN"), "is the Decimal NaN, which is no number"),
+        (bytearray(b"x"), "is of type bytearray"),
         (object(), "is of type object"),
+        (Point, "is of type type"),
+        (Point(1j), "is of type complex"),
+        (Model(at=datetime(2025, 11, 30)), "is a Model that holds a time with no zone in 'at': make it one in UTC"),
+        (Model(at=OLD), "is a Model that holds a time with seconds in its zone, which pydantic drops in 'at'"),
+        (Model(at=float("nan")), "is a Model that holds nan in 'at'"),
+        (Model(at=pydantic.SecretStr("hush")), "is a Model that holds a secret in 'at', which is written as asterisks"),
+        (Model(at=object()), "is a Model that does not serialize"),
+        (Texts(data=b"x"), "is a Texts, whose field 'data' writes its bytes as UTF-8 text, while tasks carry base64"),
         (float("nan"), "is nan"),
         (float("-inf"), "is -inf"),
         pytest.param(10**5000, "is an integer with more digits", id="5001 digits"),
@@ -114,7 +152,8 @@ def test_a_value_without_an_encoding_is_refused_by_its_place(value: Any, said: s
         with pytest.raises(UnencodableError) as caught:
             written({"items": [beside, {"a b": {"when": value}}]})
 
-        assert str(caught.value).startswith(f"payload.items[1]['a b'].when {said}")
+        where = "payload.items[1]['a b'].when" + (".x" if isinstance(value, Point) else "")
+        assert str(caught.value).startswith(f"{where} {said}")
 
 
 def test_a_number_that_is_none_is_found_behind_an_enum() -> None:
