@@ -8,6 +8,8 @@
     <!-- waits -->            the commands are repeated until they answer what is shown
     <!-- output -->           what the Python block before it prints
     <!-- unreadable -->       JSON that is no envelope
+
+A comment that begins with `<!-- unseen` and goes over lines holds a shell block that sets the scene and is not shown.
 """
 
 from __future__ import annotations
@@ -63,11 +65,13 @@ def _read(page: Path, lines: list[str]) -> Iterator[Block]:
     for number, line in enumerate(lines, 1):
         fence = FENCE.fullmatch(line)
         if inside is not None:
-            if fence and fence[2] == end and not fence[3].strip():
+            if line == end or (fence and fence[2] == end and not fence[3].strip()):
                 yield Block(page, at, info, "".join(f"{one.removeprefix(indent)}\n" for one in inside), marks)
                 inside, marks = None, {}
             else:
                 inside.append(line)
+        elif line == "<!-- unseen":
+            indent, end, info, at, inside = "", "-->", "sh", number, []
         elif fence:
             indent, end, info, at, inside = fence[1], fence[2], fence[3].strip(), number, []
         elif comment := COMMENT.fullmatch(line):

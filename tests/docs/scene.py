@@ -34,6 +34,8 @@ PLACES = ("redis://localhost:6379/0", "redis://127.0.0.1:16379/0")
 ROLES = {"work", "control", "dev"}
 """Commands that take over the whole process."""
 SPECIAL = re.compile(r"[|&;<>$`(){}*?~]|\\$")
+TOGETHER = re.compile(r"<<|^(?:for|while|if|cd|export) |^[A-Za-z_]+=(?:\S*|\$\(.*\))$", re.MULTILINE)
+"""What makes a line of a block depend on the one before."""
 REDIS_CLI = """\
 import shlex, sys
 from tests.docs.scene import redis_cli
@@ -157,11 +159,10 @@ class Scene:
         return f"exit code {code}\n{printed}" if code != expected else differs(shown, printed, self.ids)
 
     def _shell(self, block: Block, text: str) -> None:
-        commands = text.replace("\\\n", " ").splitlines()
-        simple = all(_plain(line) is not None for line in commands)
-        for line in commands if simple else [text]:
+        commands = [text] if TOGETHER.search(text) else text.replace("\\\n", " ").splitlines()
+        for line in commands:
             code, printed = self.execute(line)
-            expected = int(block.marks.get("exits", 0)) if line == (commands[-1] if simple else text) else 0
+            expected = int(block.marks.get("exits", 0)) if line == commands[-1] else 0
             assert code == expected, f"{block.where}: exit code {code} of {line}\n{printed}"
 
     def execute(self, command: str) -> tuple[int, str]:
