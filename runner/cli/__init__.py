@@ -8,7 +8,7 @@ from typing import cast
 
 import typer
 
-from runner.cli import dead, dev, doctor, inspect, kube, pods, queues, roles, status, tasks
+from runner.cli import bench, dead, dev, doctor, inspect, kube, pods, queues, roles, status, tasks
 from runner.errors import ConfigError, QueueFullError, RefusedError, RunnerError
 
 __all__ = ["main", "run"]
@@ -31,6 +31,7 @@ tasks.add_to(app)
 inspect.add_to(app)
 queues.add_to(app)
 status.add_to(app)
+bench.add_to(app)
 pods.add_to(app)
 doctor.add_to(app)
 dead.add_to(app)
