@@ -15,17 +15,21 @@ UNCOUNTED = 2**53
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """One buried task. `entry` names it in the dead stream; times in ms since the epoch."""
+    """One buried task. `entry` names it in the dead stream; times in ms since the epoch.
+
+    `whole` False: another program put the entry there, and nothing but `entry` is known.
+    """
 
     entry: str
-    id: str
-    reason: str
-    detail: str
-    counters: Counters
-    first_ms: int
-    priority: str
-    body: bytes = field(repr=False)
+    id: str = ""
+    reason: str = ""
+    detail: str = ""
+    counters: Counters = field(default_factory=Counters)
+    first_ms: int = 0
+    priority: str = ""
+    body: bytes = field(repr=False, default=b"")
     attempts: bytes = field(repr=False, default=b"")
+    whole: bool = True
 
     @property
     def buried_ms(self) -> int:
@@ -53,23 +57,12 @@ class Heading:
 class Dead(Base):
     """Transitions out of `dead`."""
 
-    def dead_letters(self, newest_first: bool = False, page: int = PAGE) -> Iterator[DeadLetter]:
-        """All dead letters, a page at a time, in constant memory."""
-        last = ""
-        while True:
-            entries = self._page(last, newest_first, page)
-            for entry, fields in entries:
-                last = text(entry)
-                yield _letter(last, fields)
-            if len(entries) < page:
-                return
-
-    def _page(self, last: str, newest_first: bool, page: int) -> list[tuple[bytes, dict[bytes, bytes]]]:
-        dead = self.keys.part("dead")
-        bound = f"({last}" if last else ""
-        if newest_first:
-            return list(self.client.xrevrange(dead, bound or "+", "-", count=page))
-        return list(self.client.xrange(dead, bound or "-", "+", count=page))
+    def dead_letters(self, newest_first: bool = False, page: int = PAGE, behind: str = "") -> Iterator[DeadLetter]:
+        """The dead letters, those behind the entry `behind`, in constant memory: a page or about 1 MiB at a time."""
+        while rows := self.run("letters", "newest" if newest_first else "oldest", behind, page):
+            for entry, fields in rows:
+                yield _letter(text(entry), dict(zip(fields[::2], fields[1::2], strict=True)))
+            behind = text(rows[-1][0])
 
     def headings(self, after: str = "", limit: int = PAGE) -> list[Heading]:
         """The dead letters behind the entry `after`, oldest first; fewer than `limit` where bodies are large, none at the end only."""
@@ -113,14 +106,17 @@ def _heading(row: bytes) -> Heading:
 
 
 def _letter(entry: str, fields: dict[bytes, bytes]) -> DeadLetter:
-    return DeadLetter(
-        entry=entry,
-        id=text(fields[b"id"]),
-        reason=text(fields[b"reason"]),
-        detail=text(fields[b"detail"]),
-        counters=counters(fields[b"counters"]),
-        first_ms=int(fields[b"first_ms"]),
-        priority=text(fields[b"priority"]),
-        body=fields[b"body"],
-        attempts=fields.get(b"attempts", b""),
-    )
+    try:
+        return DeadLetter(
+            entry=entry,
+            id=text(fields[b"id"]),
+            reason=text(fields[b"reason"]),
+            detail=text(fields[b"detail"]),
+            counters=counters(fields[b"counters"]),
+            first_ms=int(fields[b"first_ms"]),
+            priority=text(fields[b"priority"]),
+            body=fields[b"body"],
+            attempts=fields.get(b"attempts", b""),
+        )
+    except (KeyError, ValueError, TypeError):  # fields are missing, or are no numbers
+        return DeadLetter(entry, whole=False)

@@ -64,10 +64,7 @@ WRONG = [
     (("queue", "declare", "x", "--lease-s", "inf"), "lease_s is inf, not a number from 0 up"),
     (("queue", "declare", "x", "--max-length", "-1"), "max_length is -1, not a number from 0 up"),
     (("queue", "declare", "x", "--replay", "frob"), "replay holds reasons, of crash"),
-    (("dead", "ls", "--reason", "frob"), "'frob' is no reason for a dead letter"),
     (("submit", "a", "-q", "emails", "--wait", "-1"), "(see `runner submit --help`)"),
-    (("dead", "replay"), "name the ids of dead tasks, or --all"),
-    (("dead", "purge", "x", "--all"), "name the ids of dead tasks, or --all"),
     (("frob",), "No such command 'frob'"),
     ((), "Missing command"),
     (("--redis-url", "http://x", "status"), "RUNNER_REDIS_URL"),
@@ -157,24 +154,6 @@ def test_status_shows_lengths_the_last_pass_and_keys_of_no_queue(queue: Queue, s
     assert code == 0
     assert "last pass" in out
     assert "'emials' holds entries but is no declared queue" in out
-
-
-def test_dead_letters_are_listed_replayed_and_purged(queue: Queue, said: Any) -> None:
-    for n, reason in enumerate(("crash", "fatal", "crash", "timeout")):
-        dead(queue, f"x{n}", f"t{n}", reason=reason)
-
-    listed = json.loads(said("dead", "ls", "--json")[1])
-    assert [(one["id"], one["reason"]) for one in listed] == [("x3", "timeout"), ("x2", "crash"), ("x1", "fatal"), ("x0", "crash")]
-    assert "fatal" in said("dead", "ls", "--reason", "fatal", "--queue", "emails")[1]
-
-    assert said("dead", "replay", "--all", "--reason", "crash", "--dry-run")[1] == "2 found, 0 replayed\n"
-    assert said("dead", "replay", "--all", "--reason", "crash", "--max", "1")[1] == "1 found, 1 replayed\n"
-    assert said("dead", "replay", "x3", "x1")[1] == "2 found, 2 replayed\n"
-    assert {claim(queue, f"u{n}").id for n in range(3)} == {"x0", "x1", "x3"}
-    assert said("dead", "purge", "--all", "--json")[1].split() == ["{", '"found":', "1,", '"purged":', "1,", '"dry_run":', "false", "}"]
-    code, _, err = said("dead", "replay", "x2")
-    assert code == 1
-    assert "no queue knows it" in err
 
 
 def test_a_dead_task_is_rerun_under_a_new_id(queue: Queue, said: Any) -> None:
