@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ FULL = bool(os.environ.get("FULL"))
 Data = dict[str, Any]
 
 
-def run(*command: str, stdin: str | None = None, check: bool = True, within_s: float = 400) -> subprocess.CompletedProcess[str]:
+def run(
+    *command: str, stdin: str | None = None, check: bool = True, within_s: float = 400, environ: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """A command's outcome; AssertionError with what it said if it fails and `check` is on."""
-    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, cwd=ROOT, timeout=within_s)
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, cwd=ROOT, timeout=within_s, env=environ)
     assert not check or done.returncode == 0, f"{' '.join(command)}: {done.stdout}{done.stderr}"
     return done
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator
 
 import pytest
 
-from tests.kind.cluster import run
+from tests.kind.cluster import Data, run, running
 from tests.kind.release import Release, Shop
+from tests.waiting import until
 
 HERE = os.path.dirname(__file__)  # noqa: PTH120 - pytest hooks compare text
 collect_ignore_glob = {"1": ["more/*"], "more": []}.get(os.environ.get("RUNNER_KIND", ""), ["test_*.py", "more/*"])
@@ -46,3 +48,23 @@ def shop(release: Release) -> Iterator[Shop]:
     opened = Shop(release)
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="session")
+def held(release: Release) -> Iterator[Data]:
+    """A pod of the controller that can never go. Asked for by the first scenario, so that its ticks pass while the others run."""
+    component = "app.kubernetes.io/component=controller"
+
+    def ticks() -> list[Data]:
+        pods = running(release.items("pods", component))
+        return [one for one in pods if one["metadata"]["name"].startswith("runner-controller-")]
+
+    pod = until(ticks, 120, every_s=1)[-1]
+    name = pod["metadata"]["name"]
+    release.kubectl("patch", "pod", name, "--type=json", "--patch", _finalizers("add", "/-", "runner.test/held"))
+    yield pod
+    release.kubectl("patch", "pod", name, "--type=json", "--patch", _finalizers("replace", "", []), check=False)
+
+
+def _finalizers(op: str, path: str, value: object) -> str:
+    return json.dumps([{"op": op, "path": f"/metadata/finalizers{path}", "value": value}])

@@ -35,8 +35,8 @@ def status(shop: Shop, queue: str) -> str:
     """What `runner status` prints outside the cluster, where only Redis can be asked."""
     plain = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "RUNNER_KIND")}
     environ = plain | {"RUNNER_REDIS_URL": shop.release.url("controller")}
-    command = ["env", *(f"{name}={value}" for name, value in environ.items()), str(Path(sys.executable).with_name("runner"))]
-    return run(*command, "status", *(["--queue", queue] if queue else [])).stdout
+    command = [str(Path(sys.executable).with_name("runner")), "status", *(["--queue", queue] if queue else [])]
+    return run(*command, environ=environ).stdout
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -13,17 +14,20 @@ from uuid import uuid4
 import pytest
 import yaml
 
-from tests.kind.cluster import CHART, FULL, Data, run
+from runner.errors import OutOfMemoryError
+from tests.kind.cluster import CHART, FULL, Data, run, running
 from tests.kind.release import Release, Shop
 from tests.kind.test_6_redis import submitted
 from tests.waiting import until
 
 SMALL: Data = {
     "image": {"worker": {"repository": "runner-kind", "tag": "1"}},
-    "redis": {"internal": {"storage": {"size": "64Mi"}}},
+    "redis": {"internal": {"storage": {"size": "256Mi"}, "resources": {"requests": {"memory": "64Mi"}, "limits": {"memory": "64Mi"}}}},
+    "controller": {"mode": "Deployment", "everySeconds": 2},
     "queueDefaults": {"priorities": ["normal"], "pollingInterval": 1},
     "queues": {"first": {}, "first-list": {"mode": "list"}},
 }
+CONTROLLERS = "app.kubernetes.io/component=controller,pod-template-hash"
 ROLES = ("producer", "worker", "controller", "keda")
 
 
@@ -150,6 +154,50 @@ def test_a_password_is_changed_under_a_running_task(corner: Release, small: Shop
     assert json.loads(first.result)["pod"] == pod and first.counters.attempt == 1
 
 
+def test_a_full_redis_refuses_what_is_new_and_lets_running_tasks_end(corner: Release, small: Shop) -> None:
+    (long,) = small.submit("first", s=20)
+    pod = small.holder("first", long)
+    (before,) = corner.items("pods", "app.kubernetes.io/component=redis")
+
+    kept: list[str] = []
+    # Where a large one does not fit any more, a smaller one may.
+    for size in (900_000, 9_000, 90):
+        with pytest.raises(OutOfMemoryError):
+            fill(small, kept, size)
+    state, (facts,) = small.facts("first", long).state, small.done("first", [long])
+    for task_id in kept[:20]:
+        small.producer.cancel(task_id, queue="first")
+    small.done("first", small.submit("first"))
+
+    assert state == "claimed", "it was to settle while Redis was full"
+    assert json.loads(facts.result)["pod"] == pod and facts.counters.attempt == 1
+    (after,) = corner.items("pods", "app.kubernetes.io/component=redis")
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    assert [one["restartCount"] for one in after["status"]["containerStatuses"]] == [0]
+
+
+def fill(shop: Shop, kept: list[str], size: int) -> None:
+    """Tasks for another day, until Redis takes no more of this size; `kept` gets their ids."""
+    for _ in range(5000):
+        kept.append(shop.producer.submit("kind.work", {"large": "x" * size}, queue="first", delay_s=86400).id)
+
+
+def test_the_controller_may_be_a_deployment_and_ends_when_it_is_asked_to(corner: Release, small: Shop) -> None:
+    (pod,) = running(corner.items("pods", CONTROLLERS))
+    task = small.producer.submit("kind.work", {}, queue="first", delay_s=1)
+    small.done("first", [task.id])
+    asked_s = time.monotonic()
+
+    corner.kubectl("delete", "pod", pod["metadata"]["name"], "--timeout=60s")
+
+    ended_s = time.monotonic() - asked_s
+    print(f"\n    the controller's pod was gone {ended_s:.1f} s after it was asked to end")
+    assert ended_s < 15, "half of its grace"
+    assert corner.items("cronjobs") == []
+    passed = small.broker.last_pass()
+    until(lambda: small.broker.last_pass()["host"] != passed["host"], 60, every_s=0.5)
+
+
 def test_an_uninstalled_release_leaves_its_volume_and_logins_and_nothing_that_runs(corner: Release, small: Shop) -> None:
     (task_id,) = small.submit("first", s=60)
     small.holder("first", task_id)
@@ -157,7 +205,7 @@ def test_an_uninstalled_release_leaves_its_volume_and_logins_and_nothing_that_ru
 
     corner.helm("uninstall", "--wait", "--timeout", "5m")
 
-    until(lambda: not corner.items("jobs,pods,scaledjobs,cronjobs,statefulsets"), 120, every_s=1)
+    until(lambda: not corner.items("jobs,pods,scaledjobs,deployments,statefulsets"), 120, every_s=1)
     assert [one["metadata"]["name"] for one in corner.items("pvc")] == ["data-runner-redis-0"]
     assert "runner-redis-logins" in [one["metadata"]["name"] for one in corner.items("secrets")]
 
