@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from runner import logs, wire
 from runner.broker import Broker, Empty, Queue
@@ -17,7 +17,7 @@ from runner.heartbeat import Heartbeat
 from runner.outcome import Ending, Kind
 from runner.reaper import settle_reaped
 from runner.settle import Settler
-from runner.supervisor import Known, Supervisor
+from runner.supervisor import Known
 from runner.tasks import Claim, Task
 
 REAPED_AT_ONCE = 10
@@ -26,10 +26,34 @@ UNRUN_AT_MOST = 10
 LOOK_EVERY_S = 0.5
 
 
+class Child(Protocol):
+    """What an errand needs of its child: a Supervisor is one, and what runs a test's handlers in place (runner/testing)."""
+
+    @property
+    def progress(self) -> tuple[float, str] | None:
+        """The handler's last word."""
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it was asked to end."""
+
+    def await_ready(self) -> Known:
+        """What it can run."""
+
+    def waits(self, at_most_s: float = 0.0) -> bool:
+        """Whether it still waits for its task."""
+
+    def run(self, facts: dict[str, Any], body: bytes, timeout_s: float) -> Ending:
+        """Run the task."""
+
+    def stop(self, kind: Kind, detail: str = "") -> None:
+        """End it."""
+
+
 class Errand:
     """One worker's work. Its child knows when the pod was asked to end, and then nothing new is taken."""
 
-    def __init__(self, settings: WorkerSettings, child: Supervisor) -> None:
+    def __init__(self, settings: WorkerSettings, child: Child) -> None:
         self.settings, self.child = settings, child
         self.holder = "/".join("_".join(part.split()) for part in (settings.pod, settings.pod_uid, settings.node) if part) or "-"
 

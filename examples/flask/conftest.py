@@ -1,0 +1,3 @@
+"""The fixtures of runner.testing, for the tests beside this file. Called by pytest."""
+
+pytest_plugins = ["runner.testing"]
