@@ -55,7 +55,7 @@ lint: $(VENV)/.test ## ruff, mypy --strict, the layers
 	$(BIN)/lint-imports
 
 docs: $(VENV)/.docs ## the docs as a site in build/site; a broken link or anchor fails
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 pages: $(VENV)/.test ## write the pages that come out of the code: docs/settings.md, errors.md, values.md
 	$(BIN)/python -m pages
