@@ -36,9 +36,17 @@ class AsyncProducer:
     """
 
     def __init__(
-        self, url: str = "", prefix: str = "", *, retry_s: float = 15.0, wait_replicas: int = 0, wait_replicas_s: float = 1.0
+        self,
+        url: str = "",
+        prefix: str = "",
+        *,
+        retry_s: float = 15.0,
+        wait_replicas: int = 0,
+        wait_replicas_s: float = 1.0,
+        encoding: str = "json",
     ) -> None:
-        make = partial(Producer, url, prefix, retry_s=retry_s, wait_replicas=wait_replicas, wait_replicas_s=wait_replicas_s)
+        wanted: dict[str, Any] = {"wait_replicas": wait_replicas, "wait_replicas_s": wait_replicas_s, "encoding": encoding}
+        make = partial(Producer, url, prefix, retry_s=retry_s, **wanted)
         self._calls = Threads(make, retry_s)
         self._looks = Threads(make, retry_s)
         """Of `wait`, apart: while Redis does not answer, each look takes seconds, and no submit is to stand behind hundreds of them."""

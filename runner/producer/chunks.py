@@ -68,11 +68,11 @@ class Tally:
 class Bulk:
     """One bulk submit. AsyncProducer feeds it in parts, in which its items are counted on."""
 
-    def __init__(self, lane: Lane, on_receipt: Callable[[Receipt], None] | None) -> None:
+    def __init__(self, lane: Lane, on_receipt: Callable[[Receipt], None] | None, encoding: str) -> None:
         self.tally = Tally(lane.queue, on_receipt)
         self.theirs: BaseException | None = None
         """An error that looks like Redis's and is not: the caller's own items raised it."""
-        self._lane, self._numbers = lane, count()
+        self._lane, self._numbers, self._encoding = lane, count(), encoding
 
     def take(self, items: Iterable[Item]) -> None:
         """Take in all items, or those before the first that is refused."""
@@ -93,7 +93,7 @@ class Bulk:
         """Chunks that one script call takes; no more of them once the queue is full."""
         declaration, chunk, size = self._lane.queue.declaration, list[Submission](), 0
         for item, number in zip(items, self._numbers, strict=False):
-            one = prepared_item(declaration, item, number)
+            one = prepared_item(declaration, item, number, self._encoding)
             if chunk and (len(chunk) == CHUNK_TASKS or size + len(one.body) > CHUNK_BYTES):
                 yield chunk
                 if self.tally.full:

@@ -97,8 +97,9 @@ def prepared(
     task_id: str | int | None = None,
     key: str | int | None = None,
     version: int | None = None,
+    encoding: str = "json",
 ) -> Submission:
-    """The task as it goes to Redis; the parameters are NewTask's.
+    """The task as it goes to Redis; the parameters are NewTask's, and one of wire.ENCODINGS.
 
     Raises RefusedError, UnencodableError.
     """
@@ -117,25 +118,28 @@ def prepared(
         timeout_ms=timeout_ms,
         max_retries=max_retries,
         key=own_key,
+        encoding=encoding,
     )
     # A user's id or key may be there already; only an id made here cannot.
     checked = task_id is not None or key is not None
     return Submission(own_id, body, priority or declared.default_priority, delay_ms, expires_ms, own_key or "", checked)
 
 
-def prepared_item(declared: Declaration, item: NewTask | Mapping[str, Any] | tuple[Any, ...], number: int) -> Submission:
+def prepared_item(
+    declared: Declaration, item: NewTask | Mapping[str, Any] | tuple[Any, ...], number: int, encoding: str = "json"
+) -> Submission:
     """One item of a bulk submit: a NewTask, a dict of its fields, or a tuple (type, payload).
 
     Raises RefusedError, UnencodableError, each with the item's number in a note.
     """
     try:
         if isinstance(item, tuple) and len(item) == 2:
-            return prepared(declared, *item)
+            return prepared(declared, *item, encoding=encoding)
         if isinstance(item, NewTask):
-            return prepared(declared, *[getattr(item, name) for name in _NAMES])
+            return prepared(declared, *[*[getattr(item, name) for name in _NAMES], encoding])
         if isinstance(item, Mapping):
             _check_names(item)
-            return prepared(declared, **item)
+            return prepared(declared, **item, encoding=encoding)
         raise RefusedError(f"{shown(item)} is no task: give a NewTask, a dict with `type`, or a tuple (type, payload)")
     except RefusedError as error:
         error.add_note(f"This was item {number}, counted from 0; the items before it may be in.")
@@ -149,6 +153,13 @@ def check_wanted(replicas: int, within_s: float) -> tuple[int, float]:
     if not 0.001 <= within_s <= LONGEST_WAIT_S:
         raise ConfigError(f"`wait_replicas_s` is {shown(within_s)}, not a number of seconds from 0.001 to {LONGEST_WAIT_S:g}")
     return replicas, within_s
+
+
+def check_encoding(encoding: str) -> str:
+    """The same; ConfigError for one that no worker reads."""
+    if encoding not in wire.ENCODINGS:
+        raise ConfigError(f"`encoding` is {shown(encoding)}: use one of {', '.join(wire.ENCODINGS)}")
+    return encoding
 
 
 def _check_names(item: Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ from runner.broker.replicas import ReplicatedLane, Wanted
 from runner.connect import TOLD, Client, connect, explain, unretried
 from runner.errors import RefusedError, TaskUnknownError
 from runner.producer.chunks import Bulk, Item, Submitted
-from runner.producer.prepare import check_wanted, new_id, now_ms, prepared
+from runner.producer.prepare import check_encoding, check_wanted, new_id, now_ms, prepared
 from runner.producer.waiting import Waiter, check_alone
 from runner.tasks import Receipt
 from runner.url import from_environment
@@ -28,16 +28,24 @@ class Producer:
 
     `url` is RUNNER_REDIS_URL, with the login beside it, where it is empty; `retry_s` is how long Redis may fail at each call before
     UnavailableError is raised. With `wait_replicas` a submit returns once so many replicas have its tasks; ReplicationError, where that
-    takes longer than `wait_replicas_s`, says that they are in.
+    takes longer than `wait_replicas_s`, says that they are in. `encoding` is that of bodies, `json` or `msgpack`.
     Every method raises UndeclaredQueueError for a queue that nobody declared.
     """
 
     def __init__(
-        self, url: str = "", prefix: str = "", *, retry_s: float = 15.0, wait_replicas: int = 0, wait_replicas_s: float = 1.0
+        self,
+        url: str = "",
+        prefix: str = "",
+        *,
+        retry_s: float = 15.0,
+        wait_replicas: int = 0,
+        wait_replicas_s: float = 1.0,
+        encoding: str = "json",
     ) -> None:
         self._url = url or from_environment(os.environ)
         self._prefix = prefix
         self._lanes: dict[str, Lane] = {}
+        self._encoding = check_encoding(encoding)
         self._wanted = Wanted(*check_wanted(wait_replicas, wait_replicas_s), retry_s)
         with self._explained():
             self._broker = Broker(connect(self._url, retry_s=retry_s, client_name="runner-producer"), prefix)
@@ -81,8 +89,8 @@ class Producer:
         """
         try:
             lane = self._lanes.get(queue) or self._lane(queue)
-            declared = lane.queue.declaration
-            one = prepared(declared, type, payload, priority, delay_s, expires_s, timeout_s, max_retries, task_id, key, version)
+            declared, how = lane.queue.declaration, self._encoding
+            one = prepared(declared, type, payload, priority, delay_s, expires_s, timeout_s, max_retries, task_id, key, version, how)
             return lane.queue.receipts([one], lane.submit([one]))[0]
         except TOLD as error:
             raise explain(error, self._url) from error
@@ -123,21 +131,23 @@ class Producer:
             return (found[0].name, found[1]) if found else None
 
     def rerun(self, task_id: str | int, *, queue: str | None = None) -> Receipt:
-        """Run a dead task again under a new id, which keeps a line that names the old one; the dead letter stays.
+        """Run a dead task, or a done one whose body is kept, again under a new id, which keeps a line that names the old one.
 
-        Raises TaskUnknownError, and RefusedError for a task that is not dead: its body is gone, or it will run anyway.
+        Nothing of the old one changes. Raises TaskUnknownError, and RefusedError where the body is not kept or it will run anyway.
         """
         with self._explained():
             opened = self._home(str(task_id), queue)
+            before = opened.look(str(task_id)) if opened else None
             fresh, line = new_id(now_ms()), json.dumps({"kind": "rerun", "of": str(task_id)}).encode()
             state = opened.rerun(str(task_id), fresh, line) if opened else "unknown"
         if state == "unknown":
             raise TaskUnknownError(f"no queue knows task {task_id!r}")
         if state in ("done", "cancelled"):
-            raise RefusedError(f"task {task_id!r} is {state} and its body is not kept: submit it again")
+            hint = ", or declare the queue with history_bytes" if state == "done" else ""
+            raise RefusedError(f"task {task_id!r} is {state} and its body is not kept: submit it again{hint}")
         if state != "ok":
-            raise RefusedError(f"task {task_id!r} is {state} and will run anyway: only a dead one can be run again")
-        return Receipt(fresh, "waiting", True, f"dead {task_id}")
+            raise RefusedError(f"task {task_id!r} is {state} and will run anyway: only one that ended can be run again")
+        return Receipt(fresh, "waiting", True, f"{before.state if before else 'dead'} {task_id}")
 
     def _home(self, task_id: str, queue: str | None) -> Queue | None:
         asked = [self._broker.open(queue)] if queue else None
@@ -151,7 +161,7 @@ class Producer:
 
     def _bulk(self, queue: str, on_receipt: Callable[[Receipt], None] | None) -> Bulk:
         with self._explained():
-            return Bulk(self._lanes.get(queue) or self._lane(queue), on_receipt)
+            return Bulk(self._lanes.get(queue) or self._lane(queue), on_receipt, self._encoding)
 
     def _take(self, bulk: Bulk, items: Iterable[Item]) -> None:
         try:

@@ -20,7 +20,6 @@ from runner.errors import (
     QueueFullError,
     RefusedError,
     UndeclaredQueueError,
-    UnencodableError,
     UnknownPriorityError,
 )
 from runner.producer import NewTask, Producer
@@ -171,14 +170,12 @@ def test_an_id_that_is_there_answers_in_a_full_queue_too(declared: Callable[...,
 
 
 def test_random_bytes_of_a_megabyte_come_back_exactly(declared: Callable[..., Queue], producer: Producer) -> None:
-    """C32: as base64, which is 4/3 of it; bare bytes are refused where they are submitted."""
+    """C32: as base64, which is 4/3 of it."""
     import base64
 
     queue, data = declared(max_body_bytes=2 * 1024 * 1024), os.urandom(1024 * 1024)
 
-    with pytest.raises(UnencodableError, match="payload is of type bytes"):
-        producer.submit("a", data, queue="emails")
-    producer.submit("a", base64.b64encode(data).decode(), queue="emails")
+    producer.submit("a", data, queue="emails")
 
     body = claim(queue).body
     assert base64.b64decode(wire.read(body).payload) == data
@@ -207,7 +204,7 @@ def test_an_undeclared_queue_is_refused_with_advice(producer: Producer) -> None:
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"type": ""}, "`type` is empty"),
     ({"type": 7}, "`type` is 7, not a string"),
-    ({"payload": {1, 2}}, "payload is of type set"),
+    ({"payload": 1j}, "payload is of type complex"),
     ({"payload": {"x": float("nan")}}, r"payload\.x is nan"),
     ({"delay_s": -1}, "`delay_s` is -1, not a number of seconds"),
     ({"delay_s": "5"}, "`delay_s` is '5', not a number"),
