@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from runner.queue import Declaration
 
 COLUMNS = ("queue", "mode", "waiting", "delayed", "claimed", "expired", "dead", "oldest wait", "dead by reason")
+NARROW = (*COLUMNS[:-2], "oldest", "reasons")
 Measured = list[tuple["Declaration", "Measures"]]
 
 

@@ -6,6 +6,7 @@ Colours are rich's: none where output is no terminal, or NO_COLOR is set.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,12 +17,12 @@ from runner.masking import harmless
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["harmless", "say_json", "say_table", "table"]
+__all__ = ["harmless", "say_json", "say_table", "table", "terminal_width"]
 
 NUMBERS = (
     *("waiting", "delayed", "claimed", "expired", "dead", "attempts", "rev", "attempt", "wall_s", "cpu_s", "peak_kib", "runs", "failed"),
-    *("running", "pending", "stuck", "suspended", "in/s", "done/s", "dead/s", "oldest wait", "after"),
-    *("per s", "p50 ms", "p99 ms", "max ms"),
+    *("running", "pending", "stuck", "suspended", "in/s", "done/s", "dead/s", "oldest wait", "oldest", "after"),
+    *("per s", "p50 ms", "p99 ms", "max ms", "tasks", "lease_s", "timeout_s", "max_retries", "max_length"),
 )
 ALARMING = {"dead": "red", "stuck": "red", "expired": "yellow", "suspended": "yellow", "dead/s": "red", "failed": "yellow"}
 """Columns of numbers in which anything but 0 is news."""
@@ -32,6 +33,10 @@ WORDS = {
     **dict.fromkeys(("paused", "expired", "retry", "Unknown"), "yellow"),
 }
 WORD_COLUMNS = ("state", "kind", "reason", "ready")
+PROSE = ("detail", "what", "value", "last event", "dead by reason", "reasons", "said", "priorities", "advice")
+PIPE_WIDTH = 1000
+SHORT = 40
+"""Characters; a longer id or name may be cut in two all the same."""
 NOTHING = ("0", "-", "0.0")
 
 
@@ -44,23 +49,29 @@ def say_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """A table; what is piped elsewhere is never cut to a terminal's width."""
     from rich.console import Console
 
-    console = Console(width=None if sys.stdout.isatty() else 1000, highlight=False)
+    console = Console(width=terminal_width(), highlight=False)
     with console.capture() as lines:  # rich would end the process itself when the reader of a pipe is gone
         console.print(table(columns, rows))
     print(lines.get(), end="")
 
 
+def terminal_width() -> int:
+    """Columns there are for a line; plenty where it goes into a pipe."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
+
+
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
-    """The table itself; a cell that does not fit goes on in the next line."""
+    """The table itself. Where it is too wide, prose goes on in the next line first: an id that is cut in two cannot be copied."""
     from rich.table import Table
     from rich.text import Text
 
+    cells = [[harmless(str(unwrapped(value)).replace("\n", " ")) for value in row] for row in rows]
     made = Table(box=None, pad_edge=False, header_style="bold")
-    for name in columns:
-        made.add_column(name, justify="right" if name in NUMBERS else "left", overflow="fold")
-    for row in rows:
-        cells = [(name, harmless(str(unwrapped(value)).replace("\n", " "))) for name, value in zip(columns, row, strict=True)]
-        made.add_row(*[Text(said, style=_style(name, said)) for name, said in cells])
+    for number, name in enumerate(columns):
+        whole = name not in PROSE and all(len(row[number]) <= SHORT for row in cells)
+        made.add_column(name, justify="right" if name in NUMBERS else "left", overflow="fold", no_wrap=whole)
+    for row in cells:
+        made.add_row(*[Text(said, style=_style(name, said)) for name, said in zip(columns, row, strict=True)])
     return made
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NewName = Annotated[str, typer.Argument(help="Its name, without prefix.", autocompletion=queue_names)]
 Reset = Annotated[bool, typer.Option("--reset", help="What is not given takes its default, also where it was declared otherwise.")]
 NOT_GIVEN = ("name", "rev", "layout")
-LS = ("queue", "mode", "priorities", "default_priority", "lease_s", "timeout_s", "max_retries", "max_length", "rev")
+LS = ("queue", "mode", "priorities", "lease_s", "timeout_s", "max_retries", "max_length")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -137,9 +137,13 @@ _sign(declare)
 
 
 def ls(as_json: Json = False) -> None:
-    """List the declared queues."""
+    """List the declared queues; of the priorities, the default one has a star."""
     with opened_broker() as broker:
         found = [asdict(queue.declaration) for queue in broker.queues()]
     if as_json:
         return say_json(found)
-    return say_table(LS, [[one["name"], one["mode"], ",".join(one["priorities"]), *(one[column] for column in LS[3:])] for one in found])
+    return say_table(LS, [[one["name"], one["mode"], _starred(one), *(one[column] for column in LS[3:])] for one in found])
+
+
+def _starred(one: dict[str, Any]) -> str:
+    return ",".join(f"{name}*" if name == one["default_priority"] else name for name in one["priorities"])

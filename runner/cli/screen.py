@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from runner.broker import Measures
     from runner.cluster import Snapshot
 
-COLUMNS = ("queue", "waiting", "delayed", "claimed", "dead", "oldest wait", "in/s", "done/s", "dead/s")
+COLUMNS = ("queue", "waiting", "delayed", "claimed", "dead", "oldest", "in/s", "done/s", "dead/s")
 POD_COLUMNS = ("running", "pending")
 WIDE = 100
 """From so many columns on there is room for the pods beside all else."""
@@ -64,7 +64,7 @@ def rows(before: Look, now: Look) -> list[dict[str, Any]]:
 
 
 def _row(name: str, m: Measures, past: Measures | None, seconds: float) -> dict[str, Any]:
-    told = {"queue": name, "waiting": m.waiting, "delayed": m.delayed, "claimed": m.claimed, "dead": m.dead, "oldest wait": oldest(m)}
+    told = {"queue": name, "waiting": m.waiting, "delayed": m.delayed, "claimed": m.claimed, "dead": m.dead, "oldest": oldest(m)}
     if past is None or seconds <= 0:
         return told | {"in/s": "-", "done/s": "-", "dead/s": "-"}
     gone = {"in/s": arrived(m) - arrived(past)}
@@ -100,7 +100,7 @@ def _news(now: Look) -> list[str]:
     names = [declared.name for declared, _ in now.lengths.measured]
     said = list(now.lengths.broken.values())
     if now.pods is not None:
-        return said + [one for name in names for one in view.troubles(name, now.pods.of(name), now.findings.get(name, []))]
+        return said + view.all_troubles(names, now.pods, now.findings)
     said += [view.told(name, one) for name in names for one in now.findings.get(name, [])]
     return said + ([f"Kubernetes was not asked: {now.not_asked}"] if now.not_asked else [])
 

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from runner.cli.common import AnyQueue, Json, Namespace, Release, age, examples, opened_broker
-from runner.cli.lengths import COLUMNS, Lengths, measure, rows
-from runner.cli.output import harmless, say_json, say_table
+from runner.cli.lengths import COLUMNS, NARROW, Lengths, measure, rows
+from runner.cli.output import harmless, say_json, say_table, terminal_width
 
 if TYPE_CHECKING:
     from runner.cluster import Snapshot
 
 KEDA = ("queue", "ScaledJob", "ready", "active", "running", "pending", "stuck", "suspended", "last event")
+WIDE = 120
+"""Columns of a terminal from which on there is room for the last event; what is wrong is a sentence of its own anyway."""
 EXAMPLES = (
     "runner status",
     "runner status --queue emails --json",
@@ -72,7 +74,7 @@ def _once(queue: str, namespace: str, release: str, as_json: bool) -> int:
         more = {"last_pass": last, "undeclared": strays, "findings": findings, "not_asked": why, "broken": lengths.broken}
         say_json(_json(lengths, seen) | more)
         return 1 if lengths.broken else 0
-    say_table(COLUMNS, rows(lengths.measured))
+    say_table(COLUMNS if terminal_width() >= WIDE else NARROW, rows(lengths.measured))
     for said in lengths.broken.values():
         print(harmless(said))
     _tell_pods([declared.name for declared, _ in lengths.measured], seen, why, findings)
@@ -96,10 +98,10 @@ def _tell_pods(names: list[str], seen: Snapshot | None, why: str, findings: dict
 
     said = [view.told(name, one) for name in names for one in findings.get(name, [])]
     if seen is not None:
-        parts = [(name, seen.of(name)) for name in names]
         print()
-        say_table(KEDA, [view.row(name, view.view_of(part)) for name, part in parts])
-        said = [one for name, part in parts for one in view.troubles(name, part, findings.get(name, []))]
+        columns = KEDA if terminal_width() >= WIDE else KEDA[:-1]
+        say_table(columns, [view.row(name, view.view_of(seen.of(name)))[: len(columns)] for name in names])
+        said = view.all_troubles(names, seen, findings)
     elif why:
         said.append(f"Kubernetes was not asked: {why}")
     if said:

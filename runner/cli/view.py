@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,14 @@ def troubles(queue: str, seen: Snapshot, findings: Sequence[dict[str, Any]]) -> 
         said.append(f"queue {queue} has no ScaledJob here: its tasks wait until somebody runs a worker")
     said += [f"Job {one.job.name} of queue {queue} cannot start: {one.reason}: {one.message}" for one in stuck(seen, (), 0)]
     return said + [told(queue, one) for one in findings if one["kind"] == "paused"]
+
+
+def all_troubles(names: Sequence[str], seen: Snapshot, findings: Mapping[str, Sequence[dict[str, Any]]]) -> list[str]:
+    """What is wrong with any queue; a cluster without a single ScaledJob is told once."""
+    said = [one for name in names for one in troubles(name, seen.of(name), findings.get(name, ()))]
+    if len(names) > 1 and not seen.scaled_jobs:
+        said = ["no queue has a ScaledJob here (--namespace, --release): tasks wait until somebody runs a worker"]
+    return said
 
 
 def _keda_says(seen: Snapshot) -> list[str]:
