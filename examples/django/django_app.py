@@ -7,7 +7,9 @@ submitted in `transaction.on_commit`. RUNNER_REDIS_URL says where Redis is; the 
 from __future__ import annotations
 
 import sys
+import tempfile
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import django
@@ -19,12 +21,9 @@ from django.urls import path
 
 import runner
 
-settings.configure(
-    ROOT_URLCONF=__name__,
-    SECRET_KEY="only for this example",
-    ALLOWED_HOSTS=["*"],
-    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "/tmp/django_app.db", "TEST": {"NAME": ":memory:"}}},
-)
+FILE = Path(tempfile.gettempdir()) / "django_app.db"
+DATABASE = {"ENGINE": "django.db.backends.sqlite3", "NAME": FILE, "TEST": {"NAME": ":memory:"}}
+settings.configure(ROOT_URLCONF=__name__, SECRET_KEY="only for this example", ALLOWED_HOSTS=["*"], DATABASES={"default": DATABASE})
 django.setup()
 
 

@@ -1,7 +1,7 @@
 """Flask with tasks: a request submits one and another asks for its result. Run it with `flask --app flask_app run`.
 
-RUNNER_REDIS_URL says where Redis is; the queue `reports` is declared. The producer may be made before a server forks its workers
-(gunicorn --preload): it opens nothing until its first call, and a forked process takes connections of its own.
+RUNNER_REDIS_URL says where Redis is; the queue `reports` is declared. The producer may be made before a server forks its workers:
+a forked process takes connections of its own.
 """
 
 from __future__ import annotations
