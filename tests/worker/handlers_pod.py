@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,12 @@ def fatal(payload: Any) -> None:
 @runner.task("hungry")
 def hungry(payload: Any) -> None:
     raise MemoryError
+
+
+@runner.task("dated")
+def dated(payload: date) -> str:
+    note("ran", payload)
+    return payload.isoformat()
 
 
 @runner.task("stragglers")

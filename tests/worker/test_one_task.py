@@ -113,7 +113,10 @@ def test_a_handler_names_its_own_pause(made: Made) -> None:
     assert second - first >= 0.2 and q.state() == "done"
 
 
-@pytest.mark.parametrize(("task_type", "reason", "said"), [("fatal", "fatal", "no such customer"), ("hungry", "oom", "")])
+REASONS = [("fatal", "fatal", "no such customer"), ("hungry", "oom", ""), ("dated", "unreadable", "`payload` is null, not a string with a date")]
+
+
+@pytest.mark.parametrize(("task_type", "reason", "said"), REASONS)
 def test_reasons_are_told_apart(made: Made, task_type: str, reason: str, said: str) -> None:
     q = made(max_ooms=1)
     q.submit(task_type)
