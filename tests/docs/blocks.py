@@ -1,6 +1,7 @@
 """The code blocks of a page: language, text, and the marks in the HTML comments above them. Called by the tests beside this file.
 
     <!-- needs: cluster -->   not run here, because it needs this; checked for syntax and names
+    <!-- needs: an app -->    lines of a file of examples/, which has tests of its own
     <!-- exits: 1 -->         the exit code of its last command
     <!-- queues: a, b -->     queues that are declared before it runs
     <!-- workers: a -->       workers take this queue's tasks while it runs

@@ -184,6 +184,15 @@ def check_yaml(block: Block) -> None:
             assert spec["selector"]["matchLabels"].items() <= spec["template"]["metadata"]["labels"].items(), block.where
 
 
+def shown_somewhere(block: Block) -> bool:
+    """Whether a file of examples/ has these lines, however deep."""
+
+    def lines(text: str) -> str:
+        return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+
+    return any(lines(block.text) in lines(path.read_text()) for path in (ROOT / "examples").rglob("*.py"))
+
+
 def check_js(block: Block, folder: Path) -> None:
     """Syntax, where there is a node to ask."""
     if node := shutil.which("node"):

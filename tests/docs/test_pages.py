@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,7 +79,8 @@ def look_at(block: Block, folder: Path) -> None:
     """A block that cannot run here."""
     assert block.marks["needs"] in NEEDS, f"{block.where}: needs are {', '.join(sorted(NEEDS))}"
     if block.language == "python":
-        ast.parse(block.text, block.where)
+        ast.parse(textwrap.dedent(block.text), block.where)
+        assert block.marks["needs"] != "an app" or names.shown_somewhere(block), f"{block.where}: no file of examples/ has these lines"
     elif block.language in SHELL:
         names.check_shell(block)
     elif block.language == "yaml":
