@@ -32,6 +32,7 @@ ORDER = (
     "done:1",
     "done:2",
     "done:3",
+    "history",  # STREAM: bodies of done tasks, while their bytes are within history_bytes and they are younger than keep_done_s.
 )
 
 
@@ -58,6 +59,11 @@ def marks_key(prefix: str) -> str:
 def findings_key(prefix: str) -> str:
     """HASH: a queue's name to what the controller found wrong with its pods and Jobs, JSON. Expires when no pass renews it."""
     return queue_key(prefix, "runner/findings")
+
+
+def ended_key(prefix: str) -> str:
+    """HASH: a queue's name to what had ended by when in the last hour, JSON. A hint; may be deleted."""
+    return queue_key(prefix, "runner/ended")
 
 
 def starts_key(prefix: str) -> str:

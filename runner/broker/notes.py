@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runner.broker.base import text
-from runner.keys import findings_key, passes_key, starts_key
+from runner.broker.ended import Ended, Sample, ended_since, sample_of, with_sample
+from runner.keys import ended_key, findings_key, passes_key, starts_key
 
 FINDINGS_MS = 900_000
 """Findings that no pass renewed are no news any more."""
@@ -54,3 +55,16 @@ class Notes:
         """What `note_starts` recorded; empty for nothing."""
         found: dict[str, Any] = json.loads(self.client.hget(starts_key(self.prefix), queue) or b"{}")
         return found
+
+    def note_ended(self, queue: str, counts: Mapping[str, int], now_ms: int) -> None:
+        """Record a queue's totals now and then, so that somebody can tell what ended lately."""
+        if samples := with_sample(self._samples(queue), sample_of(counts, now_ms)):
+            self._note(ended_key(self.prefix), {queue: json.dumps(samples)})
+
+    def ended_lately(self, queue: str, counts: Mapping[str, int], now_ms: int) -> Ended:
+        """What ended in the last hour, or as long as it was noted."""
+        return ended_since(self._samples(queue), sample_of(counts, now_ms))
+
+    def _samples(self, queue: str) -> list[Sample]:
+        samples: list[Sample] = json.loads(self.client.hget(ended_key(self.prefix), queue) or b"[]")
+        return samples

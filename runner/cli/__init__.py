@@ -8,7 +8,7 @@ from typing import cast
 
 import typer
 
-from runner.cli import bench, dead, dev, doctor, inspect, kube, pods, queues, roles, status, tasks
+from runner.cli import bench, check, dead, dev, doctor, inspect, kube, pods, queues, roles, status, tasks
 from runner.errors import ConfigError, QueueFullError, RefusedError, RunnerError
 
 __all__ = ["main", "run"]
@@ -34,6 +34,7 @@ status.add_to(app)
 bench.add_to(app)
 pods.add_to(app)
 doctor.add_to(app)
+check.add_to(app)
 dead.add_to(app)
 roles.add_to(app)
 dev.add_to(app)
@@ -58,7 +59,7 @@ def run(args: list[str]) -> int:
     except UsageFault as fault:
         said = fault.format_message().rstrip(".")  # type: ignore[attr-defined]
         where = getattr(getattr(fault, "ctx", None), "command_path", "runner")
-        return _failed(f"{said} (see `{where} --help`)", getattr(fault, "exit_code", 2))
+        return _failed(f"{said} (see `{where} --help`)", check.UNKNOWN if where == "runner check" else getattr(fault, "exit_code", 2))
     except (typer.Abort, KeyboardInterrupt):
         return 130
     except SystemExit:  # click's answer to a closed pipe: the reader has what it wanted, as in `main`

@@ -37,6 +37,7 @@ class QueuePass:
         self.did: dict[str, int] = {}
         self.failed: list[str] = []
         self.silent: set[str] = set()
+        self.kept_bytes = 0
 
     def run(self) -> bool:
         """All steps in their order, then the queue's line; whether all of them could be done."""
@@ -48,7 +49,8 @@ class QueuePass:
         return not self.failed
 
     def _steps(self) -> list[Callable[[], None]]:
-        known = [self.promote, self.reap, self.expire, self.replay, self.restore, self.recover, self.drop_consumers, self.trim_dead]
+        known = [self.promote, self.reap, self.expire, self.replay, self.restore, self.recover, self.drop_consumers]
+        known += [self.trim_dead, self.trim_history]
         if self.cluster is None:
             return known
         # What pods tell comes before what leases tell: it has a reason, and comes sooner.
@@ -113,7 +115,9 @@ class QueuePass:
 
     def recover(self) -> None:
         """Waiting tasks whose entry another program removed; without this they waited for ever, and their ids were taken."""
-        if self.queue.measure().mislaid:
+        found = self.queue.measure()
+        self.kept_bytes = found.counts.get("history_bytes", 0)
+        if found.mislaid:
             put_back, buried = self.queue.recover()
             self._count("recovered", put_back)
             self._count("recovered_buried", buried)
@@ -127,8 +131,14 @@ class QueuePass:
         while not self.stopping() and (dropped := self.queue.trim_dead(self.now_ms)):
             self._count("trimmed", dropped)
 
+    def trim_history(self) -> None:
+        """Bodies of done tasks over the caps of bytes and age; nothing is asked where none are kept."""
+        while not self.stopping() and self.kept_bytes and (dropped := self.queue.trim_history(self.now_ms)):
+            self._count("forgotten", dropped)
+
     def _tell(self, began_s: float) -> None:
         found = self.queue.measure()
+        self.broker.note_ended(self.queue.name, found.counts, found.now_ms)
         facts: dict[str, Any] = {name: getattr(found, name) for name in MEASURED} | self.did
         facts |= self.cluster.did if self.cluster else {}
         facts["oldest_wait_s"], facts["failed"] = round(found.oldest_wait_s, 3), self.failed

@@ -303,7 +303,7 @@ def test_done_tasks_leave_nothing_once_their_time_is_over(url: str, mode: str, f
 
     until(forgotten, within_s=10)
 
-    kept = {queue.keys.part(word).encode() for word in ("turn", "pulse", "counts")} | {b"runner/passes"}
+    kept = {queue.keys.part(word).encode() for word in ("turn", "pulse", "counts")} | {b"runner/passes", b"runner/ended"}
     assert set(client.keys()) - before <= kept
 
 
