@@ -16,7 +16,7 @@ from redis.exceptions import AskError, MovedError
 from runner.broker.lane import Answered, Lane
 from runner.broker.queue import Queue
 from runner.connect import patiently
-from runner.errors import ReplicationError
+from runner.errors import QueueFullError, ReplicationError
 from runner.tasks import Submission
 
 
@@ -41,10 +41,16 @@ class ReplicatedLane(Lane):
         self.queue.check(chunk)
         acknowledging = _Acknowledging(self._quick, self.queue.keys.all[0], self._wanted)
         reply = self._surely(chunk, acknowledging)
-        if acknowledging.replicas < self._wanted.replicas:
-            receipts = tuple(self.queue.receipts(chunk, reply))
+        if acknowledging.replicas < self._wanted.replicas and (receipts := self._receipts(chunk, reply)):
             raise ReplicationError(acknowledging.replicas, self._wanted.replicas, self._wanted.within_s, receipts)
         return reply
+
+    def _receipts(self, chunk: list[Submission], reply: Any) -> tuple[object, ...]:
+        """Of the tasks that are in; where none is, because the queue is full, that is the error to tell."""
+        try:
+            return tuple(self.queue.receipts(chunk, reply))
+        except QueueFullError as error:
+            return error.accepted
 
     def flow(self, chunks: Iterable[list[Submission]], answered: Answered) -> None:
         """Take in chunk after chunk, up to the first that too few replicas have."""

@@ -32,7 +32,7 @@ class InlineChild:
 
     def await_ready(self) -> Known:
         """The handlers that the test and its modules have registered. HandlersError for one that cannot work."""
-        handlers.load(())
+        handlers.REGISTRY.prepare()
         return Known({type: None if versions is None else tuple(versions) for type, versions in handlers.REGISTRY.types()})
 
     def waits(self, at_most_s: float = 0.0) -> bool:

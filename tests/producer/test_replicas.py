@@ -10,7 +10,7 @@ import redis
 
 from runner import AsyncProducer, Producer
 from runner.broker import Broker
-from runner.errors import ConfigError, ReplicationError
+from runner.errors import ConfigError, QueueFullError, ReplicationError
 from runner.queue import Declaration
 from runner.tasks import Receipt
 from tests.producer.proxy import Proxy
@@ -80,6 +80,18 @@ def test_a_bulk_submit_ends_at_the_first_chunk_that_is_not_replicated_with_its_r
         asyncio.run(submitted())
 
     assert len(seen) == waiting(pair.master.url) == 200
+
+
+def test_a_queue_that_is_full_is_told_rather_than_its_replicas(url: str) -> None:
+    with redis.Redis.from_url(url) as client:
+        Broker(client).declare(Declaration("emails", max_length=1))
+    with Producer(url, wait_replicas=1, wait_replicas_s=0.001) as producer:
+        with pytest.raises(ReplicationError) as told:
+            producer.submit_many([("a", 1), ("a", 2)], queue="emails")
+        with pytest.raises(QueueFullError):
+            producer.submit("a", queue="emails")
+
+    assert len(told.value.receipts) == 1
 
 
 def test_a_lost_script_cache_and_a_lost_answer_are_not_seen(pair: Pair, url: str) -> None:
