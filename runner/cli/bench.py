@@ -6,7 +6,6 @@ One process and one connection, so it tells what a task costs on this network an
 from __future__ import annotations
 
 import secrets
-import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from runner.cli.common import Json, examples, opened_broker, opened_producer
+from runner.cli.common import Json, examples, opened_broker, opened_producer, sigterm_as_ctrl_c
 from runner.cli.output import say_json, say_table
 from runner.cli.progress import advancing
 from runner.errors import BrokerError, ConfigError
@@ -58,9 +57,7 @@ def bench(tasks: Tasks = 2000, payload_bytes: Bytes = 100, mode: Mode = "stream"
 
     name = queue or f"bench-{secrets.token_hex(4)}"
     declaration = Declaration(name, mode=mode)
-    # Also when it is told to end: a queue left behind would be somebody's riddle.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with opened_broker() as broker:
+    with sigterm_as_ctrl_c(), opened_broker() as broker:
         _check_free(broker, declaration)
         try:
             found = list(_all(broker, broker.declare(declaration, listed=False), tasks, {"pad": "x" * payload_bytes}))

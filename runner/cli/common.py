@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,6 +64,16 @@ def opened_broker(patience_s: float | None = None) -> Iterator[Broker]:
             client.close()
     except TOLD as error:
         raise explain(error, settings.redis_url) from error
+
+
+@contextmanager
+def sigterm_as_ctrl_c() -> Iterator[None]:
+    """For commands that have something to put back: SIGTERM would end them where they are."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def chosen(broker: Broker, queue: str) -> list[Queue]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from runner.masking import harmless
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["harmless", "say_json", "say_table", "table", "terminal_width"]
+__all__ = ["harmless", "say", "say_json", "say_table", "table", "terminal_width"]
 
 NUMBERS = (
     *("waiting", "delayed", "claimed", "expired", "dead", "attempts", "rev", "attempt", "wall_s", "cpu_s", "peak_kib", "runs", "failed"),
@@ -53,6 +54,11 @@ def say_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     with console.capture() as lines:  # rich would end the process itself when the reader of a pipe is gone
         console.print(table(columns, rows))
     print(lines.get(), end="")
+
+
+def say(line: str) -> None:
+    """One sentence, broken between words where a terminal is narrower."""
+    print(textwrap.fill(harmless(line).replace("\n", " "), terminal_width(), break_long_words=False, break_on_hyphens=False))
 
 
 def terminal_width() -> int:

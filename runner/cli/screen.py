@@ -43,17 +43,17 @@ def screen(before: Look, now: Look, every_s: float, size: ConsoleDimensions) -> 
     from rich.console import Group
     from rich.text import Text
 
-    news = [*_news(now)]
-    room = max(3, size.height - FRAME - min(len(news), size.height // 3))
+    news = _news(now)[: max(1, size.height // 3)]
+    room = max(2, size.height - FRAME - len(news) - bool(now.failed))
     shown = rows(before, now)
     columns = COLUMNS + (POD_COLUMNS if now.pods else ())
     if now.pods and size.width < WIDE:
         columns = tuple(name for name in columns if name not in ("delayed", "dead/s"))
     kept = _fitting(shown, room)
-    hidden = [f"... and {len(shown) - len(kept)} more queues, without much going on"] if len(kept) < len(shown) else []
+    hidden = [f"... and {len(shown) - len(kept)} more queues, less busy"] if len(kept) < len(shown) else []
     head = Text(f"runner status   {time.strftime('%H:%M:%S')}   every {every_s:g} s   q ends it", style="bold", no_wrap=True)
     body = table(columns, [[row[name] for name in columns] for row in kept])
-    return Group(head, "", body, *(Text(line, style="dim") for line in hidden), "", *_told(news, now, size))
+    return Group(head, "", body, *(Text(line, style="dim", no_wrap=True) for line in hidden), "", *_told(news, now, size))
 
 
 def rows(before: Look, now: Look) -> list[dict[str, Any]]:
@@ -112,7 +112,7 @@ def _told(news: list[str], now: Look, size: ConsoleDimensions) -> list[Any]:
     lines = [Text(f"Controller: last pass {age(int(last['at_ms']), now.now_ms)} ago" if last else "Controller: no pass was ever recorded")]
     if now.failed:
         lines.insert(0, Text(f"{now.failed}; the numbers are {age(now.now_ms)} old", style="red"))
-    lines += [Text(harmless(one).replace("\n", " "), style="yellow") for one in news[: max(1, size.height // 3)]]
+    lines += [Text(harmless(one).replace("\n", " "), style="yellow") for one in news]
     for line in lines:
         line.truncate(size.width, overflow="ellipsis")
     return lines

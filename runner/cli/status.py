@@ -9,7 +9,7 @@ import typer
 
 from runner.cli.common import AnyQueue, Json, Namespace, Release, age, examples, opened_broker
 from runner.cli.lengths import COLUMNS, NARROW, Lengths, measure, rows
-from runner.cli.output import harmless, say_json, say_table, terminal_width
+from runner.cli.output import say, say_json, say_table, terminal_width
 
 if TYPE_CHECKING:
     from runner.cluster import Snapshot
@@ -76,11 +76,11 @@ def _once(queue: str, namespace: str, release: str, as_json: bool) -> int:
         return 1 if lengths.broken else 0
     say_table(COLUMNS if terminal_width() >= WIDE else NARROW, rows(lengths.measured))
     for said in lengths.broken.values():
-        print(harmless(said))
+        say(said)
     _tell_pods([declared.name for declared, _ in lengths.measured], seen, why, findings)
     print(f"\nController: last pass {age(int(last['at_ms']))} ago" if last else "\nController: no pass was ever recorded")
     for key in strays:
-        print(f"Key {key!r} holds entries but is no declared queue: `runner queue declare` it, or delete it")
+        say(f"Key {key!r} holds entries but is no declared queue: `runner queue declare` it, or delete it")
     return 1 if lengths.broken else 0
 
 
@@ -107,4 +107,4 @@ def _tell_pods(names: list[str], seen: Snapshot | None, why: str, findings: dict
     if said:
         print()
     for one in said:
-        print(harmless(one).replace("\n", " "))
+        say(one)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from runner.cli import costs, view
 from runner.cli.common import chosen, opened_broker
-from runner.cli.output import harmless, say_json, say_table
+from runner.cli.output import say, say_json, say_table
 from runner.cli.progress import advancing
 from runner.cluster.quantities import quantity, resources
 
@@ -72,7 +72,7 @@ def _tell(one: dict[str, Any], price: costs.Price) -> None:
     rows = [[row["type"], row["runs"], *(_three(row[word]) for word in SPREADS), _last(row, last)] for row in one["types"]]
     say_table(("type", "runs", *HEADS, last), rows)
     for line in _beside(one, price):
-        print(harmless(line))
+        say(line)
 
 
 def _last(row: dict[str, Any], word: str) -> object:

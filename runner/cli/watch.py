@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import threading
 import time
@@ -14,7 +13,7 @@ from rich.console import Console
 from rich.live import Live
 
 from runner.cli import view
-from runner.cli.common import opened_broker
+from runner.cli.common import opened_broker, sigterm_as_ctrl_c
 from runner.cli.keyboard import Keyboard
 from runner.cli.lengths import measure
 from runner.cli.screen import Look, screen
@@ -35,10 +34,8 @@ def show(queue: str, namespace: str, release: str, every_s: float) -> int:
     """The screen, until a person has seen enough."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise ConfigError("--watch needs a terminal; a script asks `runner status --json` again and again")
-    # Its default action would leave the terminal as it is now: without echo, on its second screen.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with opened_broker(PATIENCE_S) as broker:
+        with sigterm_as_ctrl_c(), opened_broker(PATIENCE_S) as broker:
             pods = Pods(namespace, release)
             before = now = _look(broker, queue, pods)
             console = Console(highlight=False)
