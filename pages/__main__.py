@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pages import errors, values
+from pages import cli, errors, values
 from runner import config
 
 DOCS = Path(__file__).parents[1] / "docs"
 GENERATED: dict[str, Callable[[], Iterator[str]]] = {
     "settings.md": config.document,
+    "cli.md": cli.document,
     "errors.md": errors.document,
     "values.md": values.document,
 }
