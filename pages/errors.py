@@ -14,7 +14,7 @@ SAID_ELSEWHERE = {
     Kind.TIMEOUT: "It was not back within its timeout.",
     Kind.OOM: "The kernel killed it for memory, or it raised `MemoryError`.",
     Kind.CANCELLED: "Somebody cancelled it, and its worker ended it.",
-    Kind.UNREADABLE: "The body is no envelope; every byte is kept.",
+    Kind.UNREADABLE: "The body is no envelope, or its payload not what the handler declares; every byte is kept.",
     Kind.UNKNOWN_TYPE: "No worker knew the type for `unknown_type_grace_s`.",
     Kind.EXPIRED: "It was not started before its `expires_s`.",
 }

@@ -134,7 +134,7 @@ class Scene:
         try:
             with contextlib.redirect_stdout(said):
                 # Blank lines before it, so that a traceback names the page's own line.
-                exec(compile("\n" * block.line + text, block.where, "exec"), names)
+                exec(compile("\n" * block.line + text, block.where, "exec", dont_inherit=True), names)
         finally:
             REGISTRY._handlers.clear()
             REGISTRY._handlers.update(before)
