@@ -36,6 +36,7 @@ def document() -> Iterator[str]:
     for words, command in commands(typer.main.get_command(app), ("runner",)):
         yield from ("", f"## {' '.join(words)}", "", one_line(command.help or ""), "")
         yield from _options(command)
+        yield from _before_examples(command)
         yield from ("```text", *examples(command), "```")
 
 
@@ -53,6 +54,11 @@ def examples(command: Any) -> list[str]:
     """The lines of a command's examples, as its help shows them."""
     _, _, lines = (command.epilog or "").partition("Examples:\n")
     return [line.strip() for line in lines.splitlines()]
+
+
+def _before_examples(command: Any) -> Iterator[str]:
+    said = one_line((command.epilog or "").partition("Examples:")[0].replace("\b", ""))
+    yield from (said, "") if said else ()
 
 
 def _options(command: Any) -> Iterator[str]:

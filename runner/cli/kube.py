@@ -15,6 +15,27 @@ from runner.cli.common import DeclaredQueue, examples, opened_broker
 from runner.manifest import Options, manifests
 
 PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._/-]*")
+MEANINGS = {
+    "release": "Name of the release, which the objects' names begin with.",
+    "namespace": "Where the objects go.",
+    "image": "The worker's image.",
+    "handlers": "RUNNER_HANDLERS: modules with handlers, joined by commas.",
+    "exec": "RUNNER_EXEC: a program that handles the tasks.",
+    "max_replicas": "Pods at most at a time.",
+    "polling_interval_s": "How often KEDA looks at the queue.",
+    "grace_s": "How long a handler may take to end after it was asked to, before it is killed.",
+    "settle_s": "How long a pod tries to record an outcome while Redis is away.",
+    "idle_s": "How long a pod waits for the claims of silent pods to expire; 0 is the lease and 5 s.",
+    "start_s": "How long the handlers may take to import.",
+    "start_allowance_s": "What a Job may spend pending and pulling its image.",
+    "redis_url": "Where Redis is for KEDA and the pods; without a login.",
+    "secret": "Name of the Secret with the login.",
+    "username_key": "The Secret's entry with the user.",
+    "password_key": "The Secret's entry with the password.",
+    "sentinel_username_key": "The Secret's entry with the Sentinels' user.",
+    "sentinel_password_key": "The Secret's entry with the Sentinels' password.",
+    "ca_key": "The Secret's entry with the authority that signed Redis's certificate.",
+}
 WORDS_OF_YAML = ("true", "false", "yes", "no", "on", "off", "null", "y", "n")
 
 
@@ -44,13 +65,13 @@ def _sign(command: Any) -> None:
     for field in fields(Options):
         hints[field.name] = type(field.default) | None
         signs.append(
-            inspect.Parameter(field.name, kind, annotation=hints[field.name], default=typer.Option(None, help=_meaning(field.default)))
+            inspect.Parameter(field.name, kind, annotation=hints[field.name], default=typer.Option(None, help=_meaning(field.name, field.default)))
         )
     command.__signature__, command.__annotations__ = inspect.Signature(signs), hints
 
 
-def _meaning(default: Any) -> str:
-    return f"[{default if default != '' else 'none'}]"
+def _meaning(name: str, default: Any) -> str:
+    return f"{MEANINGS[name]} [{default if default != '' else 'none'}]"
 
 
 def yaml(value: Any, indent: str = "") -> Iterator[str]:
