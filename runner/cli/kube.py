@@ -64,9 +64,8 @@ def _sign(command: Any) -> None:
     hints: dict[str, Any] = {"queue": DeclaredQueue}
     for field in fields(Options):
         hints[field.name] = type(field.default) | None
-        signs.append(
-            inspect.Parameter(field.name, kind, annotation=hints[field.name], default=typer.Option(None, help=_meaning(field.name, field.default)))
-        )
+        option = typer.Option(None, help=_meaning(field.name, field.default))
+        signs.append(inspect.Parameter(field.name, kind, annotation=hints[field.name], default=option))
     command.__signature__, command.__annotations__ = inspect.Signature(signs), hints
 
 
