@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runner.cli.common import age
+from runner.cli.doctor import SILENT_MS
 from runner.cli.lengths import Lengths, arrived, oldest
 from runner.cli.output import harmless, table
 
 if TYPE_CHECKING:
     from rich.console import ConsoleDimensions, Group
+    from rich.text import Text
 
     from runner.broker import Measures
     from runner.cluster import Snapshot
@@ -105,11 +107,19 @@ def _news(now: Look) -> list[str]:
     return said + ([f"Kubernetes was not asked: {now.not_asked}"] if now.not_asked else [])
 
 
+def _controller(now: Look) -> Text:
+    from rich.text import Text
+
+    if not now.last_pass:
+        return Text("Controller: no pass was ever recorded", style="red")
+    at_ms = int(now.last_pass["at_ms"])
+    return Text(f"Controller: last pass {age(at_ms, now.now_ms)} ago", style="red" if now.now_ms - at_ms > SILENT_MS else "")
+
+
 def _told(news: list[str], now: Look, size: ConsoleDimensions) -> list[Any]:
     from rich.text import Text
 
-    last = now.last_pass
-    lines = [Text(f"Controller: last pass {age(int(last['at_ms']), now.now_ms)} ago" if last else "Controller: no pass was ever recorded")]
+    lines = [_controller(now)]
     if now.failed:
         lines.insert(0, Text(f"{now.failed}; the numbers are {age(now.now_ms)} old", style="red"))
     lines += [Text(harmless(one).replace("\n", " "), style="yellow") for one in news]

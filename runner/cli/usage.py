@@ -35,7 +35,7 @@ def show(queue: str, namespace: str, release: str, prices: tuple[float, float], 
         say_json({"queues": told, "prices": price._asdict(), "not_asked": why})
         return 0
     for number, one in enumerate(told):
-        print("\n" * bool(number), end="")
+        print("\n" * bool(number and one["attempts"]), end="")
         _tell(one, price)
     if why:
         print(f"\nKubernetes was not asked: {why}")

@@ -88,10 +88,13 @@ def troubles(queue: str, seen: Snapshot, findings: Sequence[dict[str, Any]]) -> 
 
 
 def all_troubles(names: Sequence[str], seen: Snapshot, findings: Mapping[str, Sequence[dict[str, Any]]]) -> list[str]:
-    """What is wrong with any queue; a cluster without a single ScaledJob is told once."""
-    said = [one for name in names for one in troubles(name, seen.of(name), findings.get(name, ()))]
-    if len(names) > 1 and not seen.scaled_jobs:
-        said = ["no queue has a ScaledJob here (--namespace, --release): tasks wait until somebody runs a worker"]
+    """What is wrong with any queue; several without a ScaledJob are told in one sentence."""
+    watched = {one.queue for one in seen.scaled_jobs}
+    missing = [name for name in names if name not in watched]
+    told_together = missing if len(missing) > 1 else []
+    said = [one for name in names if name not in told_together for one in troubles(name, seen.of(name), findings.get(name, ()))]
+    if told_together:
+        said.append(f"queues {', '.join(missing)} have no ScaledJob here (--namespace, --release): tasks wait until somebody runs a worker")
     return said
 
 
