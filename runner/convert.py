@@ -39,12 +39,13 @@ def same(value: Any) -> Any:
 
 
 ANY = Part(same, FORMS)
+NULL = Part(scalars.nothing, frozenset(("null",)))
 STRING = frozenset(("string",))
 SCALARS: dict[Any, Part] = {
     Any: ANY,
     object: ANY,
-    None: Part(scalars.nothing, frozenset(("null",))),
-    type(None): Part(scalars.nothing, frozenset(("null",))),
+    None: NULL,
+    type(None): NULL,
     bool: Part(scalars.exactly("boolean"), frozenset(("boolean",))),
     int: Part(scalars.whole, frozenset(("number",))),
     float: Part(scalars.real, frozenset(("number",))),
@@ -61,12 +62,21 @@ ARRAYS: dict[Any, Callable[[Iterable[Any]], Any]] = {
     **dict.fromkeys((set, Set), set),
     frozenset: frozenset,
 }
+MAX_NAMED = 20
 OBJECTS = (dict, Mapping, MutableMapping)
 
 
 def converter(declared: Any) -> Convert:
     """The way from a payload to this type; HandlersError for a type that a payload cannot be, or not for sure."""
-    return Maker().part(declared).convert
+    convert = Maker().part(declared).convert
+
+    def read(value: Any) -> Any:
+        try:
+            return convert(value)
+        except RecursionError:
+            raise wrong("is nested too deep to read") from None
+
+    return read
 
 
 class Maker:
@@ -128,7 +138,7 @@ class Maker:
         if len(set(forms)) < len(forms):
             raise HandlersError(f"{declared} has alternatives that look alike in a payload: keep one, or let a pydantic model choose")
         by_form = {form: part.convert for part in parts for form in part.forms}
-        rest = [part.convert for part in parts if part is not SCALARS[None]]
+        rest = [part.convert for part in parts if part is not NULL]
         return Part(lambda value: _alternative(by_form, rest, value), frozenset(forms))
 
     def _array(self, kind: Callable[[Iterable[Any]], Any], convert: Convert) -> Part:
@@ -170,6 +180,8 @@ def _alternative(by_form: Mapping[str, Convert], rest: list[Convert], value: Any
 
 
 def _model(kind: Any) -> Part:
+    if fault := models.unfinished(kind):
+        raise HandlersError(f"{kind.__name__} cannot be resolved: {fault}")
     if field := models.text_bytes(kind, "validation"):
         said = f"{kind.__name__} reads the bytes of field {field!r} from UTF-8 text, while tasks carry base64"
         raise HandlersError(f"{said}: {models.BASE64}")
@@ -199,7 +211,7 @@ def _choice(members: Iterable[tuple[Any, Any]]) -> Part:
         try:
             return known[json_of(value)]
         except (KeyError, TypeError):
-            raise wrong(f"is none of {', '.join(known)}") from None
+            raise wrong(f"is none of {', '.join(list(known)[:MAX_NAMED])}{', ...' if len(known) > MAX_NAMED else ''}") from None
 
     return Part(read, frozenset(forms))
 

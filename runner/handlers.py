@@ -138,7 +138,8 @@ class Handler:
 
             return converter(declared)
         except HandlersError as error:
-            raise HandlersError(f"handler {named(self.function)} in module {self.function.__module__!r}: {error}") from error
+            said = " ".join(str(error).split())
+            raise HandlersError(f"handler {named(self.function)} in module {self.function.__module__!r}: {said}") from error
 
     def call(self, payload: Any, context: Context) -> Any:
         """What the function returns; a coroutine, if it is async. Mismatch for a payload that is not what it declares."""

@@ -7,8 +7,9 @@ something else are refused: bytes as UTF-8 text, where every other task carries 
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from runner.mismatch import Mismatch, discreet
@@ -34,12 +35,24 @@ def _dataclass_dump(model: Any) -> Any:
     return serialize
 
 
-@cache
+def unfinished(kind: Any) -> str:
+    """Why a model cannot read anything yet, such as a name that nobody defined; empty if it can."""
+    try:
+        if not getattr(kind, "__pydantic_complete__", True):
+            kind.model_rebuild()
+    except Exception as error:  # noqa: BLE001 - a name is evaluated, and that can raise anything
+        return str(error)
+    return ""
+
+
+@lru_cache(1024)
 def text_bytes(kind: Any, mode: str) -> str:
     """The field whose bytes the model writes (`serialization`) or reads (`validation`) as UTF-8 text; empty if there is none."""
     pydantic: Any = sys.modules["pydantic"]
     try:
-        schema = pydantic.TypeAdapter(kind).json_schema(mode=mode)
+        with warnings.catch_warnings():  # of defaults that a schema cannot say
+            warnings.simplefilter("ignore")
+            schema = pydantic.TypeAdapter(kind).json_schema(mode=mode)
     except (pydantic.PydanticUserError, TypeError):  # a type of the user's own that no schema describes; its serializer is its own too
         return ""
     return next(_binary(schema, ""), "")

@@ -105,6 +105,7 @@ def test_a_child_whose_handlers_declare_dataclasses_loads_no_pydantic() -> None:
         ("def f(p: dict[int, datetime]): ...", "a dict with other keys than strings is a type that no payload can be"),
         ("@dataclass\nclass D:\n    x: InitVar[int]\ndef f(p: D): ...", "D.x is an InitVar, which is never written: make it a field"),
         ("class M(BaseModel):\n    b: bytes\ndef f(p: M): ...", "M reads the bytes of field 'b' from UTF-8 text, while tasks carry"),
+        ("class M(BaseModel):\n    b: Nowhere\ndef f(p: M): ...", "M cannot be resolved: name 'Nowhere' is not defined"),
         ("class E(Enum):\n    A = '1'\n    B = Decimal(1)\ndef f(p: E): ...", "are written alike: give them other values"),
     ],
 )
