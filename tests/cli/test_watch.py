@@ -81,7 +81,8 @@ def test_pods_take_the_place_of_less_important_numbers_where_it_is_narrow() -> N
 def test_queues_without_pods_to_come_are_told_in_one_sentence() -> None:
     now = look(emails=measures(), photos=measures(), images=measures(), pods=seen(scaled()))
 
-    assert [line for line in shown(now, now, 160) if "ScaledJob" in line][0].startswith("queues photos, images have no ScaledJob here")
+    told = next(line for line in shown(now, now, 160) if "ScaledJob" in line)
+    assert told.startswith("queues photos, images have no ScaledJob here")
 
 
 def test_a_redis_that_went_away_is_told_in_the_screen() -> None:
