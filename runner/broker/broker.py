@@ -14,7 +14,7 @@ from runner.broker.base import declaration_key, declared, head, raw, read_declar
 from runner.broker.notes import Notes
 from runner.broker.queue import Queue
 from runner.broker.reads import Facts, facts_of
-from runner.broker.undeclared import undeclared
+from runner.broker.undeclared import orphans, undeclared
 from runner.errors import BrokerError, ConfigError, NewerLayoutError, OutOfMemoryError, RunnerError, UndeclaredQueueError
 from runner.keys import Keys, index_key, marks_key
 from runner.queue import LAYOUT, NAME, Declaration
@@ -151,6 +151,13 @@ class Broker(Notes):
     def undeclared(self) -> list[str]:
         """Keys that look like queues nobody declared, by the names they would have."""
         return undeclared(self.client, self.prefix, self.names())
+
+    def orphans(self) -> dict[str, list[str]]:
+        """By queue, the last words of keys that nobody will look at."""
+        opened = self.each()
+        known = {name: one.declaration.priorities for name, one in opened.items() if isinstance(one, Queue)}
+        unread = {name for name, one in opened.items() if not isinstance(one, (Queue, UndeclaredQueueError))}
+        return {name: words for name, words in orphans(self.client, self.prefix, known).items() if name not in unread}
 
 
 def _asked_each(queues: Sequence[Queue], task_id: str) -> tuple[list[tuple[Queue, Facts]], list[RunnerError]]:

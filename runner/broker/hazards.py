@@ -14,12 +14,12 @@ def hazards(client: Any) -> list[str]:
         asked = client.info("memory"), client.info("persistence")
     except NoPermissionError:  # a user without INFO is none of those that are to know
         return []
-    # A Cluster client answers by node, where a single server answers plainly.
-    servers = [dict(zip(("memory", "persistence"), pair, strict=True)) for pair in zip(*map(_by_node, asked), strict=True)]
+    servers = [dict(zip(("memory", "persistence"), pair, strict=True)) for pair in zip(*map(by_node, asked), strict=True)]
     return sorted({said for one in servers for said in _of_one(one["memory"], one["persistence"])})
 
 
-def _by_node(answer: dict[str, Any]) -> list[dict[str, Any]]:
+def by_node(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    """An answer for each server: a Cluster client answers by node, where a single server answers plainly."""
     nodes = [value for value in answer.values() if isinstance(value, dict)]
     return nodes if nodes and len(nodes) == len(answer) else [answer]
 
@@ -30,3 +30,5 @@ def _of_one(memory: dict[str, Any], persistence: dict[str, Any]) -> Iterator[str
         yield f"maxmemory-policy is {policy}: Redis may drop tasks without a word when memory is short; set noeviction"
     if not persistence.get("aof_enabled"):
         yield "appendonly is off: tasks since the last snapshot are lost when Redis restarts; set appendonly yes"
+    elif persistence.get("aof_last_write_status", "ok") != "ok":
+        yield "its last write to the append-only file failed, and it refuses writes meanwhile: make room on its disk"
