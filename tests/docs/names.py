@@ -188,7 +188,7 @@ def shown_somewhere(block: Block) -> bool:
     """Whether a file of examples/ has these lines, however deep."""
 
     def lines(text: str) -> str:
-        return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+        return "\n".join(["", *(line.strip() for line in text.splitlines() if line.strip()), ""])
 
     return any(lines(block.text) in lines(path.read_text()) for path in (ROOT / "examples").rglob("*.py"))
 
