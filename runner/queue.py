@@ -20,7 +20,7 @@ REPLAYABLE = (*REPLAYED, "error", "retry", "oom", "released", "unknown_type")
 NEVER_REPLAYED = ("fatal", "unreadable", "expired", "cancelled")
 PARTS = (
     *("queue", "tasks", "bodies", "claims", "held", "delayed", "expiries", "keys"),
-    *("dead", "buried", "lives", "turn", "pulse", "counts", "done"),
+    *("dead", "buried", "lives", "turn", "pulse", "counts", "done", "history"),
 )
 """Words that follow `{queue}:` in the key layout; no priority may take one of them."""
 
@@ -68,6 +68,8 @@ class Declaration:
     """The largest body that a submit takes."""
     keep_done_s: float = 604_800.0
     """How long a done id answers a second submit, and its result can be read."""
+    history_bytes: int = 0
+    """Ids and bodies of done tasks kept for that long, so that `rerun` can run one again: at most so many bytes, the newest; 0 keeps none."""
     dead_max: int = 100_000
     """Dead letters kept, the newest; 0 keeps all."""
     dead_max_age_s: float = 30 * 86_400.0

@@ -53,6 +53,7 @@ class Keyspace:
         self.buried, self.lives, self.counts = self.hash("buried"), self.hash("lives"), self.hash("counts")
         self.claims, self.delayed, self.expiries = self.zset("claims"), self.zset("delayed"), self.zset("expiries")
         self.dead = [(said(entry), fields) for entry, fields in self.client.xrange(queue.keys.part("dead"))]
+        self.history = [(said(entry), fields) for entry, fields in self.client.xrange(queue.keys.part("history"))]
         rings = [self.hash(f"done:{n}") for n in range(4)]
         self.done = {field: value for ring in rings for field, value in ring.items()}
         self.twice = [field for field, n in Counter(field for ring in rings for field in ring).items() if n > 1]
@@ -86,6 +87,7 @@ class Keyspace:
         words["buried"] = {name: line.split(" ")[1] for name, line in self.buried.items()}
         words["lives"] = {name: lines.split("\n") for name, lines in self.lives.items()}
         words["done"] = {field: self._marker(field, value) for field, value in self.done.items()}
+        words["history"] = [f"{said(f[b'id'])}: {said(f[b'body'])}" for _, f in self.history]
         words["counts"] = {name: int(n) for name, n in self.counts.items() if n != "0"}
         return {word: plain(value) for word, value in words.items() if value}
 
@@ -124,6 +126,7 @@ class Keyspace:
         assert set(self.lives) <= set(self.tasks), "lives"
         self._check_held(live["claimed"])
         self._check_ended()
+        self._check_history()
         self._check_measures(live)
         return self
 
@@ -150,6 +153,13 @@ class Keyspace:
         assert {f[2:] for f in self.done if f.startswith("l:")} <= {f[2:] for f in self.done if f.startswith("i:")}, (
             "attempts without marker"
         )
+
+    def _check_history(self) -> None:
+        held = sum(len(f[b"id"]) + len(f[b"body"]) for _, f in self.history)
+        assert int(self.counts.get("history_bytes", "0")) == held, "history"
+        entries = {entry: said(f[b"id"]) for entry, f in self.history}
+        marked = {value: field[2:] for field, value in self.done.items() if field.startswith("h:")}
+        assert entries.items() <= marked.items(), "a body that no marker names"
 
     def _check_measures(self, live: dict[str, set[str]]) -> None:
         measures = self.queue.measure()

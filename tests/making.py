@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from runner.broker import Queue, Settled
+from runner.broker import Broker, Queue, Settled
 from runner.tasks import Claim, Receipt, Submission
 from tests.waiting import until
 
@@ -56,6 +57,18 @@ def push(queue: Queue, body: bytes, priority: str = "normal") -> None:
         queue.client.xadd(queue.keys.watched(priority), {"body": body})
     else:
         queue.client.lpush(queue.keys.watched(priority), body)
+
+
+def keeps(queue: Queue, history_bytes: int) -> None:
+    """Declare again that bodies of done tasks are kept, up to so many bytes."""
+    queue.use(Broker(queue.client, queue.prefix).declare(replace(queue.declaration, history_bytes=history_bytes)).declaration)
+
+
+def done(queue: Queue, *names: str, body: bytes = b"body") -> None:
+    """Submit, claim and complete tasks."""
+    for name in names:
+        held(queue, name, token := f"token-of-{name}", body=body)
+        assert queue.complete(name, token, b"", b"") == "ok"
 
 
 def end_lease(queue: Queue, *names: str) -> None:

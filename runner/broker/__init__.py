@@ -3,7 +3,8 @@
 from runner.broker.broker import Broker
 from runner.broker.claims import Empty, Reaped, Settled
 from runner.broker.dead import DeadLetter, Heading
+from runner.broker.history import Kept
 from runner.broker.queue import Queue
 from runner.broker.reads import Facts, Measures
 
-__all__ = ["Broker", "DeadLetter", "Empty", "Facts", "Heading", "Measures", "Queue", "Reaped", "Settled"]
+__all__ = ["Broker", "DeadLetter", "Empty", "Facts", "Heading", "Kept", "Measures", "Queue", "Reaped", "Settled"]

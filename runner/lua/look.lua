@@ -36,5 +36,6 @@ local found, bucket = find_marker('i:' .. ID)
 if found then
   local state, _, ended, counters, life, result = match(found, '^(%S+) (%S+) (%S+) (%S+) (%S+) (.*)$')
   add('state', state, 'ended_ms', ended, 'counters', counters, 'life', life, 'result', result, 'attempts', call('HGET', bucket, 'l:' .. ID))
+  if state == 'done' then add('body', (kept_body(ID))) end
 end
 return out

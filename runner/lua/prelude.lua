@@ -8,8 +8,8 @@
 --   A task that nobody claimed yet stops after first_ms. The key may hold spaces and is the rest of the line.
 local QUEUE, TASKS, BODIES, CLAIMS, HELD, DELAYED, EXPIRIES, BUSINESS, DEAD, BURIED, LIVES, TURN, PULSE, COUNTS =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
-local DONE = {KEYS[15], KEYS[16], KEYS[17], KEYS[18]}
-local FIRST_PRIORITY, OWN = 19, 7
+local DONE, HISTORY = {KEYS[15], KEYS[16], KEYS[17], KEYS[18]}, KEYS[19]
+local FIRST_PRIORITY, OWN = 20, 7
 local REV, STREAM, LEASE_MS, KEEP_MS, MAX_LENGTH = ARGV[1], ARGV[2] == 'stream', tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local GROUP, CONSUMER = 'runner', 'runner'
 local ATTEMPTS_KEPT, ATTEMPTS_BYTES, CHUNK_BYTES = 10, 65536, 1048576
@@ -147,7 +147,8 @@ local function note_attempt(id, new)
   if new ~= '' then call('HSET', LIVES, id, with_attempt(call('HGET', LIVES, id), new)) end
 end
 
--- Markers of ended tasks: "i:<id>" to "state token ended_ms counters life result", "l:<id>" to attempts, "k:<key>" to "state id".
+-- Markers of ended tasks: "i:<id>" to "state token ended_ms counters life result", "l:<id>" to attempts, "k:<key>" to "state id",
+-- "h:<id>" to the entry in `history` that holds a done task's body.
 local function find_marker(field)
   for i = 1, #DONE do
     local found = call('HGET', DONE[i], field)
@@ -178,6 +179,30 @@ end
 local function mark_key(key, text)
   for i = 1, #DONE do call('HDEL', DONE[i], 'k:' .. key) end
   mark('k:' .. key, text)
+end
+
+-- Bodies of done tasks, the oldest first; `counts` has the sum of their bytes. Read one by one: 200 at once could be 200 MiB.
+local function oldest_body()
+  local row = call('XRANGE', HISTORY, '-', '+', 'COUNT', 1)[1]
+  if not row then return nil end
+  local size = 0
+  for i = 1, #row[2], 2 do if row[2][i] == 'id' or row[2][i] == 'body' then size = size + #row[2][i + 1] end end
+  return row[1], size
+end
+
+local function drop_body(entry, size)
+  call('XDEL', HISTORY, entry)
+  return call('HINCRBY', COUNTS, 'history_bytes', -size)
+end
+
+-- What is kept of a done task's body; nil where nothing is, or no longer.
+local function kept_body(id)
+  local entry = find_marker('h:' .. id)
+  local found = entry and call('XRANGE', HISTORY, entry, entry)[1]
+  if not found then return nil end
+  local f = {}
+  for i = 1, #found[2], 2 do f[found[2][i]] = found[2][i + 1] end
+  return f.body, f.priority
 end
 
 -- Take a task out of every key but the one its new state lives in; the attempts so far are returned.

@@ -12,7 +12,7 @@
 local call = redis.call
 local plain = ARGV[7] ~= '0'
 if plain and ARGV[5] == '0' and call('HGET', KEYS[1], 'rev') == ARGV[1] then
-  local watched, start, stop, records = KEYS[18 + ARGV[7]], 'waiting ' .. ARGV[8] .. ' ', nil, {}
+  local watched, start, stop, records = KEYS[19 + ARGV[7]], 'waiting ' .. ARGV[8] .. ' ', nil, {}
   if ARGV[2] == 'stream' then
     for i = 9, #ARGV, 2 do
       local entry = call('XADD', watched, '*', 'id', ARGV[i], 'body', ARGV[i + 1])

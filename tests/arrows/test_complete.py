@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from runner.broker import Queue
 from tests.arrows.table import UNCHANGED, Row, rows
-from tests.making import LINE, claim, end_lease, held, retry
+from tests.making import LINE, claim, done, end_lease, held, keeps, retry
 
 TABLE = [
     Row(
@@ -22,6 +22,74 @@ TABLE = [
             "list bodies": {"a": "{}"},
         },
         after={"done": {"i:a": 'done t1 {"n": 1}', "l:a": '{"attempt":1}'}, "counts": {"submitted": 1, "done": 1}},
+    ),
+    Row(
+        name="the body is kept where there is room for it",
+        given=lambda q: (keeps(q, 3), held(q)),
+        when=lambda q, _: q.complete("a", "t1", b"", b""),
+        says="ok",
+        again="again",
+        before={
+            "stream watched normal": ["a: {}"],
+            "tasks": {"a": "claimed normal token=t1"},
+            "claims": {"a": "held"},
+            "held": {"t1": "pod-1 - a"},
+            "counts": {"submitted": 1},
+            "list bodies": {"a": "{}"},
+        },
+        after={
+            "done": {"i:a": "done t1", "h:a": "ENTRY"},
+            "history": ["a: {}"],
+            "counts": {"submitted": 1, "done": 1, "history_bytes": 3},
+        },
+    ),
+    Row(
+        name="a body that is larger than all that may be kept costs no other its place",
+        given=lambda q: (keeps(q, 10), done(q, "z", body=b"x"), held(q, body=b"0123456789")),
+        when=lambda q, _: q.complete("a", "t1", b"", b""),
+        says="ok",
+        again="again",
+        before={
+            "stream watched normal": ["a: 0123456789"],
+            "tasks": {"a": "claimed normal token=t1"},
+            "claims": {"a": "held"},
+            "held": {"t1": "pod-1 - a"},
+            "done": {"i:z": "done token-of-z", "h:z": "ENTRY"},
+            "history": ["z: x"],
+            "counts": {"submitted": 2, "done": 1, "history_bytes": 2},
+            "list bodies": {"a": "0123456789"},
+        },
+        after={
+            "done": {"i:z": "done token-of-z", "h:z": "ENTRY", "i:a": "done t1"},
+            "history": ["z: x"],
+            "counts": {"submitted": 2, "done": 2, "history_bytes": 2},
+        },
+    ),
+    Row(
+        name="the oldest make room, no more of them than needed",
+        given=lambda q: (keeps(q, 6), done(q, "x", "y", "z", body=b"1"), held(q)),
+        when=lambda q, _: q.complete("a", "t1", b"", b""),
+        says="ok",
+        again="again",
+        before={
+            "stream watched normal": ["a: {}"],
+            "tasks": {"a": "claimed normal token=t1"},
+            "claims": {"a": "held"},
+            "held": {"t1": "pod-1 - a"},
+            "done": {field: word for n in "xyz" for field, word in ((f"i:{n}", f"done token-of-{n}"), (f"h:{n}", "ENTRY"))},
+            "history": ["x: 1", "y: 1", "z: 1"],
+            "counts": {"submitted": 4, "done": 3, "history_bytes": 6},
+            "list bodies": {"a": "{}"},
+        },
+        after={
+            "done": {
+                **{field: word for n in "xyz" for field, word in ((f"i:{n}", f"done token-of-{n}"), (f"h:{n}", "ENTRY"))},
+                "i:a": "done t1",
+                "h:a": "ENTRY",
+            },
+            "history": ["z: 1", "a: {}"],
+            "counts": {"submitted": 4, "done": 4, "history_bytes": 5},
+        },
     ),
     Row(
         name="the key is free and its marker answers",

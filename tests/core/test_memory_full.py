@@ -11,9 +11,9 @@ import redis
 from runner.broker import Broker, Queue, Settled
 from runner.config import ControllerSettings
 from runner.controller import Controller
-from runner.stop import Stop
 from runner.errors import OutOfMemoryError
 from runner.queue import Declaration
+from runner.stop import Stop
 from tests.making import claim, later, submit
 
 

@@ -52,6 +52,8 @@ class Walk:
             self.purge: 1,
             self.break_something: 3,
             self.restore: 3,
+            self.rerun: 2,
+            self.trim_history: 1,
         }
         self.random.choices(list(weights), list(weights.values()))[0]()
         self.steps += 1
@@ -248,6 +250,17 @@ class Walk:
             assert self.queue.purge([letter.entry, letter.entry]) == 1
             self.known.discard(letter.id)
 
+    def rerun(self) -> None:
+        name, fresh = self.name(), f"rerun-{self.steps}"
+        words = {self.queue.rerun(name, fresh, b"{}"), self.queue.rerun(name, fresh, b"{}")}
+        facts = self.queue.look(name)
+        assert words == {"ok"} or words == {facts.state if facts else "unknown"}
+        assert ("ok" in words) == bool(facts and (facts.state == "dead" or (facts.state == "done" and facts.body is not None)))
+        self.known |= {fresh} if words == {"ok"} else set()
+
+    def trim_history(self) -> None:
+        self.queue.trim_history(self.queue.measure().now_ms)
+
     def restore(self) -> None:
         self.queue.restore()
 
@@ -272,6 +285,7 @@ class Walk:
         """Each known id is in exactly one state, each bare push is still there, and the keys agree."""
         keyspace = Keyspace(self.queue).check()
         states = keyspace.states()
+        assert int(keyspace.counts.get("history_bytes", "0")) <= self.queue.declaration.history_bytes, "more is kept than declared"
         assert self.known <= set(states), self.known - set(states)
         bodies = [body for items in keyspace.watched.values() for _, _, body in items] + list(keyspace.bodies.values())
         assert [body for body in self.pushed if not any(body in one for one in bodies)] == []

@@ -15,11 +15,11 @@ import redis
 from runner.broker import Broker
 from runner.config import ControllerSettings
 from runner.controller import Controller
-from runner.stop import Stop
 from runner.declare import make_true, read
 from runner.errors import ConfigError, UndeclaredQueueError
 from runner.keys import index_key
 from runner.queue import Declaration
+from runner.stop import Stop
 from runner.tasks import Submission
 
 

@@ -55,6 +55,7 @@ def every_script(queue: Queue) -> set[str]:
     queue.replay(entries[:1], LINE)
     queue.purge(entries[1:])
     queue.trim_dead(0)
+    queue.trim_history(0)
     queue.reap()
     queue.look("a")
     queue.measure()

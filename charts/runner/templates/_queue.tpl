@@ -34,6 +34,7 @@
   "timeout_s" .timeoutSeconds "max_timeout_s" .maxTimeoutSeconds "max_retries" .maxRetries "max_timeouts" .maxTimeouts
   "max_crashes" .maxCrashes "max_ooms" .maxOoms "oom_to" .escalate.outOfMemoryTo "max_releases" .maxReleases "backoff_s" .backoffSeconds "max_backoff_s" .maxBackoffSeconds
   "unknown_type_grace_s" .unknownTypeGraceSeconds "max_length" .maxLength "max_body_bytes" .maxBodyBytes "keep_done_s" .keepDoneSeconds
+  "history_bytes" .historyBytes
   "dead_max" .deadMax "dead_max_age_s" .deadMaxAgeSeconds "replay" .replay "replay_after_s" .replayAfterSeconds "replay_max" .replayMax
   "replay_per_pass" .replayPerPass -}}
 {{- $_ := set $out $field $value -}}
