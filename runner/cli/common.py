@@ -52,12 +52,13 @@ def opened_broker(patience_s: float | None = None) -> Iterator[Broker]:
     """A broker by the settings, or less patient than they say; a Redis that fails is explained in one line."""
     from runner.broker import Broker
     from runner.config import ProducerSettings, load
-    from runner.connect import TOLD, connect, explain
+    from runner.connect import TIMEOUT_S, TOLD, connect, explain
 
     settings = load(ProducerSettings)
     try:
         retry_s = settings.connect_s if patience_s is None else min(patience_s, settings.connect_s)
-        client = connect(settings.redis_url, retry_s=retry_s, client_name="runner-cli")
+        timeout_s = TIMEOUT_S if patience_s is None else patience_s  # of a server that hangs, which no retry tells
+        client = connect(settings.redis_url, retry_s=retry_s, client_name="runner-cli", timeout_s=timeout_s)
         try:
             yield Broker(client, settings.prefix)
         finally:

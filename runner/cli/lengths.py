@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("queue", "mode", "waiting", "delayed", "claimed", "expired", "dead", "oldest wait", "dead by reason")
 NARROW = (*COLUMNS[:-2], "oldest", "reasons")
+NO_QUEUE = "No queue is declared yet: `runner queue declare NAME`"
 Measured = list[tuple["Declaration", "Measures"]]
 
 

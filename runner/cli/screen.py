@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from runner.cli.common import age
 from runner.cli.doctor import SILENT_MS
-from runner.cli.lengths import Lengths, arrived, oldest
+from runner.cli.lengths import NO_QUEUE, Lengths, arrived, oldest
 from runner.cli.output import harmless, table
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def screen(before: Look, now: Look, every_s: float, size: ConsoleDimensions) -> 
     from rich.console import Group
     from rich.text import Text
 
-    news = _news(now)[: max(1, size.height // 3)]
-    room = max(2, size.height - FRAME - len(news) - bool(now.failed))
+    news = (_news(now) or [NO_QUEUE] * (not now.lengths.measured))[: max(1, size.height // 3)]
+    room = max(2, size.height - FRAME - len(news) - 2 * bool(now.failed))
     shown = rows(before, now)
     columns = COLUMNS + (POD_COLUMNS if now.pods else ())
     if now.pods and size.width < WIDE:
@@ -121,7 +121,7 @@ def _told(news: list[str], now: Look, size: ConsoleDimensions) -> list[Any]:
 
     lines = [_controller(now)]
     if now.failed:
-        lines.insert(0, Text(f"{now.failed}; the numbers are {age(now.now_ms)} old", style="red"))
+        lines[:0] = [Text(f"The numbers are {age(now.now_ms)} old:", style="red"), Text(now.failed, style="red")]
     lines += [Text(harmless(one).replace("\n", " "), style="yellow") for one in news]
     for line in lines:
         line.truncate(size.width, overflow="ellipsis")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from runner.cli.common import AnyQueue, Json, Namespace, Release, age, examples, opened_broker
-from runner.cli.lengths import COLUMNS, NARROW, Lengths, measure, rows
+from runner.cli.lengths import COLUMNS, NARROW, NO_QUEUE, Lengths, measure, rows
 from runner.cli.output import say, say_json, say_table, terminal_width
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _once(queue: str, namespace: str, release: str, as_json: bool) -> int:
         say_json(_json(lengths, seen) | more)
         return 1 if lengths.broken else 0
     say_table(COLUMNS if terminal_width() >= WIDE else NARROW, rows(lengths.measured))
-    for said in lengths.broken.values():
+    for said in lengths.broken.values() if lengths.measured or lengths.broken else [NO_QUEUE]:
         say(said)
     _tell_pods([declared.name for declared, _ in lengths.measured], seen, why, findings)
     print(f"\nController: last pass {age(int(last['at_ms']))} ago" if last else "\nController: no pass was ever recorded")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from runner.broker import Broker
     from runner.cluster import Cluster, Snapshot
 
-PATIENCE_S = 1.0
+PATIENCE_S = 2.0
 """A screen that stands still tells nothing: a Redis that is away for longer is told in it."""
 CLUSTER_EVERY_S = 5.0
 
