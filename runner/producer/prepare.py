@@ -134,7 +134,7 @@ def prepared_item(
     """
     try:
         if isinstance(item, tuple) and len(item) == 2:
-            return prepared(declared, *item, encoding=encoding)
+            return prepared(declared, item[0], item[1], encoding=encoding)
         if isinstance(item, NewTask):
             return prepared(declared, *[*[getattr(item, name) for name in _NAMES], encoding])
         if isinstance(item, Mapping):
