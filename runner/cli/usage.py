@@ -67,7 +67,8 @@ def _tell(one: dict[str, Any], price: costs.Price) -> None:
         print(f"{one['queue']}: no attempt is kept that ran")
         return
     since, until = (time.strftime("%Y-%m-%d %H:%M", time.localtime(one[word] / 1000)) for word in ("from_ms", "to_ms"))
-    print(f"{one['queue']}: {one['attempts']} attempts from {since} to {until}")
+    capped = " (no more are read)" if one["attempts"] >= MOST else ""
+    print(f"{one['queue']}: {one['attempts']} attempts{capped} from {since} to {until}")
     last = PER_1000 if any(price) else "failed"
     rows = [[row["type"], row["runs"], *(_three(row[word]) for word in SPREADS), _last(row, last)] for row in one["types"]]
     say_table(("type", "runs", *HEADS, last), rows)
