@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections import namedtuple
@@ -18,6 +19,7 @@ import pytest
 
 from runner import wire
 from runner.errors import UnencodableError
+from runner.records import json_of
 from runner.tasks import Task
 
 MS = 1_764_500_000_123
@@ -45,6 +47,11 @@ class Model(pydantic.BaseModel):
     at: Any = None
     inner: list[Model] = pydantic.Field([], alias="in")
     model_config = pydantic.ConfigDict(populate_by_name=True)
+
+    @pydantic.computed_field
+    def twice(self) -> str:
+        """Nothing that a reader could set."""
+        return f"{self.at}{self.at}"
 
 
 class Texts(pydantic.BaseModel):
@@ -113,6 +120,7 @@ def test_a_payload_of_json_values_comes_back_exactly(payload: Any) -> None:
         (Point(2), {"x": 2}),
         (Point(Point(b"a")), {"x": {"x": "YQ=="}}),
         (Enum("Day", {"ONE": date(2025, 11, 30)}).ONE, "2025-11-30"),
+        (Enum("Inner", {"RED": Colour.RED}).RED, "red"),
         (Model(at=date(2025, 11, 30), inner=[Model()]), {"at": "2025-11-30", "in": [{"at": None, "in": []}]}),
         (Shape(Decimal(2)), {"size": "2"}),
     ],
@@ -121,6 +129,8 @@ def test_the_few_other_values_are_written_the_same_way_beside_any_others(payload
     assert back(payload) == read
     assert back([payload, None]) == [read, None]
     assert back([payload, 2**70, "\ud800"]) == [read, 2**70, "\ud800"]
+    packed = wire.read(written([payload], encoding="msgpack")).payload
+    assert json.loads(json_of(packed)) == [read]
 
 
 @pytest.mark.parametrize(
