@@ -67,7 +67,7 @@ def keeps(queue: Queue, history_bytes: int) -> None:
 def done(queue: Queue, *names: str, body: bytes = b"body") -> None:
     """Submit, claim and complete tasks."""
     for name in names:
-        held(queue, name, token := f"token-of-{name}", body=body)
+        held(queue, name, token := "token-of-" + name.replace(" ", "-"), body=body)
         assert queue.complete(name, token, b"", b"") == "ok"
 
 

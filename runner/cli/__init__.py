@@ -8,7 +8,7 @@ from typing import cast
 
 import typer
 
-from runner.cli import bench, check, dead, dev, doctor, inspect, kube, pods, queues, roles, status, tasks
+from runner.cli import bench, bundle, check, dead, dev, doctor, history, inspect, kube, pods, queues, roles, status, tasks
 from runner.errors import ConfigError, QueueFullError, RefusedError, RunnerError
 
 __all__ = ["main", "run"]
@@ -35,7 +35,9 @@ bench.add_to(app)
 pods.add_to(app)
 doctor.add_to(app)
 check.add_to(app)
+bundle.add_to(app)
 dead.add_to(app)
+history.add_to(app)
 roles.add_to(app)
 dev.add_to(app)
 kube.add_to(app)

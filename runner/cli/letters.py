@@ -1,4 +1,4 @@
-"""Which dead letters a command is about, found a page at a time however many there are. Called by dead and bundle."""
+"""Which dead letters a command is about, found a page at a time however many there are. Called by dead, history and bundle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from runner.errors import ConfigError, UnreadableError
 from runner.outcome import Kind
 
 if TYPE_CHECKING:
-    from runner.broker import Queue
+    from runner.broker import Kept, Queue
     from runner.broker.dead import DeadLetter, Heading
 
 REASONS = tuple(kind for kind in Kind if kind not in (Kind.DONE, Kind.CANCELLED))
@@ -74,7 +74,7 @@ def newest_of(queues: Sequence[Queue], choice: Choice) -> Iterator[Found]:
     return merge(*map(choice.letters, queues), key=lambda found: found[1].buried_ms, reverse=True)
 
 
-def type_of(queue: Queue, letter: DeadLetter | Heading) -> str:
+def type_of(queue: Queue, letter: DeadLetter | Heading | Kept) -> str:
     """The type that its body says; empty for a body that cannot be read."""
     from runner import wire
 

@@ -100,7 +100,10 @@ def _not_cancelled(task_id: str, word: str) -> RunnerError:
 
 
 def rerun(task_id: TaskId, queue: AnyQueue = "", as_json: Json = False) -> None:
-    """Run a dead task again under a new id; its dead letter stays (`runner dead replay` runs it under its own id)."""
+    """Run a dead task, or a done one of `runner history`, again under a new id; nothing of the old one changes.
+
+    `runner dead replay` runs a dead one under its own id.
+    """
     with opened_producer() as producer:
         receipt = producer.rerun(task_id, queue=queue or None)
     say_json(asdict(receipt)) if as_json else print(receipt.id, receipt.state)

@@ -182,3 +182,15 @@ TABLE = [
 @rows(TABLE)
 def test_complete(queue: Queue, row: Row) -> None:
     row.holds(queue)
+
+
+def test_a_settle_drops_no_more_than_a_hundred_bodies_and_keeps_its_own_only_where_they_made_room(queue: Queue) -> None:
+    keeps(queue, 510)
+    done(queue, *(f"{n:04}" for n in range(102)), body=b"x")
+
+    done(queue, "big", body=b"y" * 505)
+    after_one = [kept.id for kept in queue.history()]
+    done(queue, "big 2", body=b"y" * 505)
+
+    assert after_one == ["0101", "0100"]
+    assert [kept.id for kept in queue.history()] == ["big 2"]

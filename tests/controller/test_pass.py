@@ -290,7 +290,7 @@ def test_pods_leave_no_consumers_and_foreign_ones_go_with_what_they_read_put_bac
 
 def test_done_tasks_leave_nothing_once_their_time_is_over(url: str, mode: str, full: bool) -> None:
     """Case C46."""
-    broker, queue = declared(url, mode, keep_done_s=1)
+    broker, queue = declared(url, mode, keep_done_s=1, history_bytes=10_000)
     client = redis.Redis.from_url(url)
     before = set(client.keys())
     tasks = 20_000 if full else 500
@@ -298,12 +298,15 @@ def test_done_tasks_leave_nothing_once_their_time_is_over(url: str, mode: str, f
     for name, token in claim(queue, tasks):
         queue.complete(name, token, b"42", b"{}")
 
+    bodies = queue.keys.part("history")
+    assert client.xlen(bodies) > 0
+
     def forgotten() -> bool:
-        return one_pass(broker) and not client.keys("*done*")
+        return one_pass(broker) and not client.keys("*done*") and not client.xlen(bodies)
 
     until(forgotten, within_s=10)
 
-    kept = {queue.keys.part(word).encode() for word in ("turn", "pulse", "counts")} | {b"runner/passes", b"runner/ended"}
+    kept = {queue.keys.part(word).encode() for word in ("turn", "pulse", "counts", "history")} | {b"runner/passes", b"runner/ended"}
     assert set(client.keys()) - before <= kept
 
 
