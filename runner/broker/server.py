@@ -13,6 +13,12 @@ from runner.broker.hazards import by_node
 
 OLDEST = {"Redis": (7, 0), "Valkey": (7, 2)}
 """The oldest releases that the scripts run on; the README has them (a test compares)."""
+FACTS = (
+    *("redis_version", "valkey_version", "server_mode", "redis_mode", "os", "uptime_in_seconds", "used_memory", "maxmemory"),
+    *("maxmemory_policy", "total_system_memory", "mem_fragmentation_ratio", "aof_enabled", "aof_last_write_status"),
+    *("aof_last_bgrewrite_status", "rdb_last_bgsave_status", "loading", "role", "connected_slaves", "master_link_status"),
+    *("connected_clients", "blocked_clients"),
+)
 HEADROOM = 0.8
 REPLAYED = (("multi",), ("eval", "return 1", "0"), ("hset", "{queue}:tasks", "id", "record"), ("xadd", "queue", "*", "id", "1"))
 """What a server's append-only file holds of ours; multi, because a script is written down as a transaction."""
@@ -26,6 +32,16 @@ def doubts(client: Any) -> list[str] | None:
         return None
     said = {one for server, memory in servers for one in (*_version(server), *_memory(memory))}
     return sorted(said | set(_default_user(client)))
+
+
+def facts(client: Any) -> list[dict[str, Any]] | None:
+    """What helps to understand a server, one by one; None where the login may not ask."""
+    try:
+        found = [by_node(client.info(section)) for section in ("server", "memory", "persistence", "replication", "clients")]
+    except NoPermissionError:
+        return None
+    merged = [{name: value for part in parts for name, value in part.items()} for parts in zip(*found, strict=True)]
+    return [{name: one[name] for name in FACTS if name in one} for one in merged]
 
 
 def _version(server: dict[str, Any]) -> Iterator[str]:

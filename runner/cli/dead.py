@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from runner.cli.common import AnyQueue, Json, age, chosen, examples, opened_broker
+from runner.cli.completion import task_types
 from runner.cli.letters import Choice, Found, chosen_letters, newest_of
 from runner.cli.output import say_json
 from runner.cli.pages import batched, say_rows, say_values
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 Ids = Annotated[list[str] | None, typer.Argument(help="Ids of dead tasks.")]
 All = Annotated[bool, typer.Option("--all", help="All dead letters, where no other option chooses some.")]
-Type = Annotated[str, typer.Option(help="Only tasks of this type.")]
+Type = Annotated[str, typer.Option(help="Only tasks of this type.", autocompletion=task_types)]
 Reason = Annotated[str, typer.Option(help="Only those buried for this reason, such as crash or timeout.")]
 Since = Annotated[str, typer.Option(metavar="WHEN", help="Buried since then: 2h (ago), 3d, or a time such as 2026-11-30T14:00 (UTC).")]
 Until = Annotated[str, typer.Option(metavar="WHEN", help="Buried before then.")]

@@ -52,9 +52,11 @@ class Stats:
 
     def tell(self, now_ms: int) -> None:
         """Print it as two tables."""
+        if not self.groups:
+            return print("no dead letters")
         rows = [
             [*group, number, *(f"{age(at_ms, now_ms)} ago" for at_ms in self.spans[group])] for group, number in self.groups.most_common()
         ]
         say_table(GROUPS, rows)
         print()
-        say_table(("day (UTC)", "dead"), sorted(self.days.items()))
+        return say_table(("day (UTC)", "dead"), sorted(self.days.items()))
