@@ -86,4 +86,6 @@ def _style(column: str, said: str) -> str:
         return WORDS.get(said, "")
     if said in NOTHING:
         return "dim"
+    if column == "what":
+        return "red" if ": failed: " in said or said.startswith("dead: ") else "green" if ": done" in said else ""
     return ALARMING.get(column, "")

@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Group
+from rich.text import Text
+
+from runner.cli import view
 from runner.cli.common import age
 from runner.cli.doctor import SILENT_MS
 from runner.cli.lengths import NO_QUEUE, Lengths, arrived, oldest
 from runner.cli.output import harmless, table
 
 if TYPE_CHECKING:
-    from rich.console import ConsoleDimensions, Group
-    from rich.text import Text
+    from rich.console import ConsoleDimensions
 
     from runner.broker import Measures
     from runner.cluster import Snapshot
@@ -42,9 +45,6 @@ class Look:
 
 def screen(before: Look, now: Look, every_s: float, size: ConsoleDimensions) -> Group:
     """The whole screen, no more lines than it has."""
-    from rich.console import Group
-    from rich.text import Text
-
     news = (_news(now) or [NO_QUEUE] * (not now.lengths.measured))[: max(1, size.height // 3)]
     room = max(2, size.height - FRAME - len(news) - 2 * bool(now.failed))
     shown = rows(before, now)
@@ -80,8 +80,6 @@ def _rate(per_s: float) -> str:
 
 
 def _pods(queue: str, now: Look) -> dict[str, Any]:
-    from runner.cli import view
-
     if now.pods is None:
         return {}
     seen = view.view_of(now.pods.of(queue))
@@ -97,8 +95,6 @@ def _fitting(shown: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
 
 
 def _news(now: Look) -> list[str]:
-    from runner.cli import view
-
     names = [declared.name for declared, _ in now.lengths.measured]
     said = list(now.lengths.broken.values())
     if now.pods is not None:
@@ -108,8 +104,6 @@ def _news(now: Look) -> list[str]:
 
 
 def _controller(now: Look) -> Text:
-    from rich.text import Text
-
     if not now.last_pass:
         return Text("Controller: no pass was ever recorded", style="red")
     at_ms = int(now.last_pass["at_ms"])
@@ -117,8 +111,6 @@ def _controller(now: Look) -> Text:
 
 
 def _told(news: list[str], now: Look, size: ConsoleDimensions) -> list[Any]:
-    from rich.text import Text
-
     lines = [_controller(now)]
     if now.failed:
         lines[:0] = [Text(f"The numbers are {age(now.now_ms)} old:", style="red"), Text(now.failed, style="red")]

@@ -48,6 +48,7 @@ def test_nothing_stays_when_it_is_ended_halfway(queue: Queue, number: signal.Sig
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     until(lambda: queue.client.xlen("bench-x") > 10, 20)
 
+    assert queue.client.smembers("runner/queues") == {b"emails"}, "no controller meets it"
     process.send_signal(number)
     out, err = process.communicate(timeout=20)
 
