@@ -18,7 +18,7 @@ from pages.terminal import Terminal
 from runner.producer import Producer
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
-COLUMNS = 100
+COLUMNS = 116
 HANDLERS = """\
 import runner
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted(path for folder in ("runner", "demo", "chaos", "bench") for path in (ROOT / folder).rglob("*.py"))
+SOURCES = sorted(path for folder in ("runner", "demo", "chaos", "bench", "pages") for path in (ROOT / folder).rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 SLEEPS = re.compile(r"\btime\.sleep\(|\bunittest\.[m]ock\b|\bMagic[M]ock\b|monkeypatch\.set[a]ttr")
 
