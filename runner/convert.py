@@ -46,7 +46,7 @@ SCALARS: dict[Any, Part] = {
     object: ANY,
     None: NULL,
     type(None): NULL,
-    bool: Part(scalars.exactly("boolean"), frozenset(("boolean",))),
+    bool: Part(scalars.truth, frozenset(("boolean",))),
     int: Part(scalars.whole, frozenset(("number",))),
     float: Part(scalars.real, frozenset(("number",))),
     str: Part(scalars.exactly("string"), STRING),

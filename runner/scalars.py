@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any, TypeVar
 from uuid import UUID
 
+from runner.envelope import NUMBER
 from runner.mismatch import Mismatch, a, form_of, wrong
 
 Convert = Callable[[Any], Any]
@@ -36,8 +37,17 @@ def exactly(form: str) -> Convert:
     return read
 
 
+def truth(value: Any) -> bool:
+    """A boolean, also as its text: a task's flat fields have only texts."""
+    found = {"true": True, "false": False}.get(value) if isinstance(value, str) else value
+    if not isinstance(found, bool):
+        raise _not(value, "a boolean")
+    return found
+
+
 def whole(value: Any) -> int:
-    """An integer, also as 3.0: some languages write every number so."""
+    """An integer, also as 3.0, as some languages write every number, or as its text."""
+    value = _spelled_out(value)
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, bool) or not isinstance(value, int):
@@ -46,7 +56,8 @@ def whole(value: Any) -> int:
 
 
 def real(value: Any) -> float:
-    """A float; an integer only where a float holds it exactly."""
+    """A float, also as its text; an integer only where a float holds it exactly."""
+    value = _spelled_out(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise _not(value, "a number")
     if isinstance(value, int) and not (abs(value) < 2**1023 and int(float(value)) == value):
@@ -116,6 +127,13 @@ def nothing(value: Any) -> None:
     """null."""
     if value is not None:
         raise _not(value, "null")
+
+
+def _spelled_out(value: Any) -> Any:
+    """The number that a text is; anything else as it is."""
+    if isinstance(value, str) and (found := NUMBER.fullmatch(value)):
+        return float(value) if found[1] else int(value)
+    return value
 
 
 def _not(value: Any, wanted: str) -> Mismatch:

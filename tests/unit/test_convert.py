@@ -29,7 +29,10 @@ class Node:
     ("declared", "value", "read"),
     [
         (int, 3.0, 3),
+        (int, "640", 640),
         (float, 3, 3.0),
+        (float, "-1.5", -1.5),
+        (bool, "true", True),
         (bytes, "__4", b"\xff\xfe"),
         (bytes, b"raw", b"raw"),
         (datetime, "2025-11-30T12:00:00Z", datetime(2025, 11, 30, 12, tzinfo=UTC)),
@@ -58,6 +61,9 @@ def test_what_others_write_is_read_too(declared: Any, value: Any, read: Any) -> 
     ("declared", "value", "said"),
     [
         (int, True, "is a boolean, not a whole number"),
+        (int, "0x10", "is a string, not a whole number"),
+        (bool, "yes", "is a string, not a boolean"),
+        (bool, 1, "is a number, not a boolean"),
         (int, 1.5, "is a number with a fraction, not a whole one"),
         (float, 2**53 + 1, "is an integer that no float holds exactly"),
         (str, b"x", "is bytes, not a string"),
