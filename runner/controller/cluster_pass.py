@@ -17,6 +17,7 @@ from runner.broker.claims import CHUNK
 from runner.cluster import Cluster, Job, ScaledJob, Snapshot
 from runner.controller import holders, notices
 from runner.controller.jobs import abandoned, stands, stuck
+from runner.controller.silence import Silence, deserted
 from runner.controller.starts import MOST, WITHIN_S, Starts, noted
 from runner.outcome import Ending
 from runner.reaper import settle_reaped
@@ -31,11 +32,12 @@ Finding = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a pass knows of the cluster: the whole snapshot, the pods of earlier ones, and how long a stuck Job is left."""
+    """What a pass knows of the cluster: the whole snapshot, the pods and silent nodes of earlier ones, and how long a stuck Job is left."""
 
     cluster: Cluster
     whole: Snapshot
     ever: Collection[str]
+    silence: Silence
     stuck_s: float
 
 
@@ -75,6 +77,7 @@ class ClusterPass:
                 job = holders.job_of(holder, self.seen)
                 name = job.name if job else holder.pod.rpartition("-")[0]
                 self._delete(name, pod.job_uid, "its claim expired while its pod was not gone")
+                self.sight.silence.nodes[pod.node] = self.seen.now_s
 
     def jobs(self) -> None:
         """Name the Jobs that cannot start, delete those that are over, and those on lost nodes."""
@@ -83,8 +86,9 @@ class ClusterPass:
             self._find("stuck", one.job.name, one.reason, one.message, one.job.created_s)
             if one.over and stands(one, self.cluster.pods_of(one.job.uid), holders.uids(self.queue.holdings())):
                 self._delete(one.job.name, one.job.uid, f"it never started: {one.reason}")
-        for job in abandoned(self.seen, holding):
+        for job in [*abandoned(self.seen, holding), *deserted(self.seen, holding, self.sight.silence)]:
             self._delete(job.name, job.uid, "its node does not answer")
+        self.sight.silence.held |= holding
         for job in self.seen.jobs:
             if job.suspended and not job.ended:
                 self._find("suspended", job.name, "Suspended", "KEDA counts it as running", job.created_s)

@@ -23,6 +23,7 @@ from runner.config import ControllerSettings, load
 from runner.connect import FAILURES, TOLD, connect, explain
 from runner.controller.cluster_pass import ClusterPass, Finding, Sight
 from runner.controller.queue_pass import QueuePass
+from runner.controller.silence import Silence
 from runner.errors import ClusterError, ConfigError, RunnerError, UnavailableError
 from runner.queue import Declaration
 from runner.stop import Stop
@@ -42,6 +43,7 @@ class Controller:
         self.broker, self.settings, self.stop, self.cluster = broker, settings, stop, cluster
         self.nudged = False
         self._ever: dict[str, None] = {}
+        self._silence = Silence()
 
     def run(self) -> bool:
         """One pass, or passes for `for_s`; whether all could be done."""
@@ -81,7 +83,8 @@ class Controller:
         self._ever |= dict.fromkeys(seen.pods)
         for uid in list(self._ever)[: max(0, len(self._ever) - PODS_KEPT)]:
             del self._ever[uid]
-        return Sight(self.cluster, seen, self._ever, self.settings.stuck_s)
+        self._silence.forget(seen)
+        return Sight(self.cluster, seen, self._ever, self._silence, self.settings.stuck_s)
 
     def _declare(self) -> list[str]:
         """Make the queues of the file true, each by itself; what could not be."""
