@@ -100,7 +100,7 @@ def _beside(one: dict[str, Any], price: costs.Price) -> Iterator[str]:
     if limit and (tight := costs.tight(one["types"], limit / MIB)):
         yield f"{', '.join(tight)} came within a tenth of the memory limit of {one['limits']['memory']}: raise it, or name oom_to"
     if one["idle"]:
-        yield "idle: {idle_s:g} of {pod_s:g} pod-seconds, in {pods} pods that ended and are still there".format(**one["idle"])
+        yield "idle: {idle_s:.0f} of {pod_s:.0f} pod-seconds, in {pods} pods that ended and are still there".format(**one["idle"])
     if any(price):
         more = "" if one["cost_reserved"] is None else f"; {_money(one['cost_reserved'])} for what the requests set aside meanwhile"
         yield f"cost: {_money(one['cost_used'])} for what was used{more}"

@@ -48,6 +48,12 @@ def test_idle_are_the_seconds_of_ended_pods_without_an_attempt() -> None:
     assert costs.idle(pods, costs.runs_of([line(uid=UIDS[1])])) == {"pods": 2, "pod_s": 45.0, "idle_s": 41.0}
 
 
+def test_a_type_is_near_its_limit_with_the_worker_beside_it() -> None:
+    rows = costs.by_type(list(costs.runs_of([line("small", mib=20), line("large", mib=100)])), costs.Price())
+
+    assert (costs.tight(rows, 128), costs.tight(rows, 256)) == (["large"], [])
+
+
 @pytest.mark.parametrize(
     ("text", "number"),
     [("250m", 0.25), ("1", 1), ("0.5", 0.5), ("128Mi", 128 * 2**20), ("1G", 1e9), ("2e3", 2000), ("1Zi", None), ("-.", None), (None, None)],
