@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from redis.exceptions import ResponseError
+
+from runner.broker.base import refusal
 from runner.broker.dead import Dead
 from runner.keys import ORDER
 
@@ -30,4 +33,7 @@ class Attempts(Dead):
             yield from (lines for _, lines in self._fields(buckets[(turn - back) % len(buckets)], "l:*"))
 
     def _fields(self, part: str, match: str) -> Iterator[tuple[bytes, bytes]]:
-        return iter(self.client.hscan_iter(self.keys.part(part), match=match, count=PAGE))
+        try:
+            yield from self.client.hscan_iter(self.keys.part(part), match=match, count=PAGE)
+        except ResponseError as error:
+            raise refusal(self.name, error) from error

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from runner.cli.completion import queue_names
+from runner.errors import RunnerError, UndeclaredQueueError
 
 if TYPE_CHECKING:
     from runner.broker import Broker, Queue
     from runner.producer import Producer
 
+Answer = TypeVar("Answer")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 QueueName = Annotated[
     str, typer.Option("--queue", "-q", envvar="RUNNER_QUEUE", help="A declared queue.", autocompletion=queue_names)
@@ -80,6 +82,23 @@ def sigterm_as_ctrl_c() -> Iterator[None]:
 def chosen(broker: Broker, queue: str) -> list[Queue]:
     """One queue, or all that are declared."""
     return [broker.open(queue)] if queue else broker.queues()
+
+
+def each_asked(broker: Broker, queue: str, ask: Callable[[Queue], Answer]) -> tuple[list[Answer], dict[str, str]]:
+    """The answers of one queue, whose error is raised, or of all; and by name what is wrong with those that could not be asked."""
+    if queue:
+        return [ask(broker.open(queue))], {}
+    answers, broken = list[Answer](), dict[str, str]()
+    for name, found in broker.each().items():
+        try:
+            if isinstance(found, RunnerError):
+                raise found
+            answers.append(ask(found))
+        except UndeclaredQueueError:  # somebody deleted its declaration: it is no queue any more
+            continue
+        except RunnerError as error:
+            broken[name] = str(error)
+    return answers, broken
 
 
 def age(at_ms: int | None, now_ms: float | None = None) -> str:

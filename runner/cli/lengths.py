@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.cli.common import age
-from runner.errors import RunnerError, UndeclaredQueueError
+from runner.cli.common import age, each_asked
 
 if TYPE_CHECKING:
     from runner.broker import Broker, Measures
@@ -27,22 +26,8 @@ class Lengths:
 
 
 def measure(broker: Broker, queue: str) -> Lengths:
-    """One queue, whose error is raised, or all of which each answers for itself."""
-    if queue:
-        one = broker.open(queue)
-        return Lengths([(one.declaration, one.measure())], {})
-    measured: Measured = []
-    broken: dict[str, str] = {}
-    for name, found in broker.each().items():
-        try:
-            if isinstance(found, RunnerError):
-                raise found
-            measured.append((found.declaration, found.measure()))
-        except UndeclaredQueueError:  # somebody deleted its declaration: it is no queue any more
-            continue
-        except RunnerError as error:
-            broken[name] = str(error)
-    return Lengths(measured, broken)
+    """One queue, whose error is raised, or all, of which each answers for itself."""
+    return Lengths(*each_asked(broker, queue, lambda one: (one.declaration, one.measure())))
 
 
 def rows(measured: Measured) -> list[list[object]]:

@@ -57,7 +57,7 @@ def say_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
 
 
 def say(line: str) -> None:
-    """One sentence, broken between words where a terminal is narrower."""
+    """A sentence, broken between words where a terminal is narrower."""
     print(textwrap.fill(harmless(line).replace("\n", " "), terminal_width(), break_long_words=False, break_on_hyphens=False))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from runner.cli import costs, view
-from runner.cli.common import chosen, opened_broker
+from runner.cli.common import each_asked, opened_broker
 from runner.cli.output import say, say_json, say_table
 from runner.cli.progress import advancing
 from runner.cluster.quantities import quantity, resources
@@ -30,16 +30,18 @@ def show(queue: str, namespace: str, release: str, prices: tuple[float, float], 
     price = costs.Price(*prices)
     seen, why = view.looked(namespace, release)
     with opened_broker() as broker:
-        told = [_of_queue(one, seen, price) for one in chosen(broker, queue)]
+        told, broken = each_asked(broker, queue, lambda one: _of_queue(one, seen, price))
     if as_json:
-        say_json({"queues": told, "prices": price._asdict(), "not_asked": why})
-        return 0
+        say_json({"queues": told, "prices": price._asdict(), "not_asked": why, "broken": broken})
+        return 1 if broken else 0
     for number, one in enumerate(told):
         print("\n" * bool(number and one["attempts"]), end="")
         _tell(one, price)
     if why:
-        print(f"\nKubernetes was not asked: {why}")
-    return 0
+        say(f"Kubernetes was not asked: {why}")
+    for said in broken.values():
+        say(said)
+    return 1 if broken else 0
 
 
 def _of_queue(queue: Queue, seen: Snapshot | None, price: costs.Price) -> dict[str, Any]:

@@ -29,6 +29,9 @@ def test_a_queue_with_a_key_of_another_type_hides_no_other(queue: Queue, said: S
     assert [(one["queue"], one["waiting"]) for one in found["queues"]] == [("emails", 1)]
     assert list(found["broken"]) == ["photos"]
     assert said("status", "-q", "photos")[0] == 1
+    queue.client.set(broken.keys.part("lives"), "somebody else's")
+    code, out, _ = said("status", "--usage")
+    assert code == 1 and "emails: no attempt is kept" in out and "queue 'photos': Redis refused: WRONGTYPE" in out
 
 
 def test_a_declaration_that_cannot_be_read_hides_no_task(queue: Queue, said: Say) -> None:
