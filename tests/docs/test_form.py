@@ -1,4 +1,4 @@
-"""README in both languages: the same commands, links that lead somewhere, short enough to be read. Called by pytest."""
+"""README in both languages shows the same; links lead somewhere, lists are lists, pictures are light. Called by pytest."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.docs.blocks import PAGES, ROOT, read
+from tests.docs.blocks import PAGES, ROOT, prose, read
 
+ITEM = re.compile(r"^(?! )(?!#|[-*] |\d+\. ).*\S\n(?:[-*]|\d+\.) .*$", re.MULTILINE)
+"""A list that begins right below a sentence, which the site would show as one paragraph."""
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 PICTURES = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
 
@@ -31,6 +33,11 @@ def test_a_link_leads_to_a_file(page: Path) -> None:
     targets = [target for target in LINK.findall(page.read_text()) if "://" not in target]
 
     assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_list_begins_after_an_empty_line(page: Path) -> None:
+    assert ITEM.findall(prose(page)) == []
 
 
 @pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: picture.stem)
