@@ -9,7 +9,7 @@ WORKERS ?= 2
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all chaos chaos-smoke bench kind-up kind-test kind-test-more kind-demo kind-down lint lock docs pages pictures manifests clean
+.PHONY: help venv demo test test-all chaos chaos-smoke bench kind-up kind-test kind-test-more kind-demo kind-down lint lock docs pages pictures manifests clean release version
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,7 +50,7 @@ kind-down: ## delete that cluster
 	@bash deploy/kind/down.sh
 
 lint: $(VENV)/.test ## ruff, mypy --strict, the layers
-	$(BIN)/ruff check bench chaos demo deploy examples pages runner tests
+	$(BIN)/ruff check bench chaos demo deploy examples pages release runner tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -62,6 +62,12 @@ pages: $(VENV)/.test ## write the pages that come out of the code: docs/settings
 
 pictures: $(VENV)/.demo ## write docs/pictures/*.svg: screens of the command line after a small real run
 	$(BIN)/python -m pages.pictures
+
+release: $(VENV)/.release ## wheel, sdist, chart, images, SBOMs and checksums at one version in dist/ (ARGS=--require-image)
+	$(BIN)/python -m release $(ARGS)
+
+version: $(VENV)/.test ## write a new version wherever it stands, and into CHANGELOG.md: make version V=0.2.0
+	$(BIN)/python -m release.versions $(V)
 
 manifests: ## write deploy/keda/*.yaml from the chart (needs helm)
 	sh deploy/render.sh
@@ -93,5 +99,9 @@ $(VENV)/.test: requirements/test.lock pyproject.toml | $(BIN)/python
 
 # Beside the tests' libraries, whose versions its lock keeps.
 $(VENV)/.docs: requirements/docs.lock | $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+$(VENV)/.release: requirements/release.lock | $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@

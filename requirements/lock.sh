@@ -9,3 +9,4 @@ compile pyproject.toml --upgrade -c requirements/test.lock --no-emit-package typ
     --no-emit-package markdown-it-py --no-emit-package mdurl --no-emit-package pygments --no-emit-package annotated-doc --no-emit-package colorama -o requirements/worker.lock
 compile pyproject.toml --upgrade --extra kubernetes -c requirements/test.lock -o requirements/controller.lock
 compile --upgrade --group docs -c requirements/test.lock -o requirements/docs.lock
+compile --upgrade --group release -c requirements/test.lock -o requirements/release.lock
