@@ -54,7 +54,7 @@ def status(
     as_json: Json = False,
 ) -> int:
     """Show what waits, runs and is dead in each queue, what KEDA thinks of it, and whether the controller runs."""
-    if watch + usage + (as_json and watch) > 1:
+    if watch and (usage or as_json):
         raise typer.BadParameter("--watch goes with neither --usage nor --json")
     if usage:
         from runner.cli.usage import show
