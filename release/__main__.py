@@ -47,9 +47,9 @@ def released(out: Path, *, require_image: bool, with_trial: bool) -> None:
         _copy_commit(source)
         packed = [*pack.python_packages(source, out, epoch_s), pack.chart(source, out, version, epoch_s)]
         _say(f"{version}: {', '.join(path.name for path in packed)}")
-        listed = {target: bom.written(source, out, target, version, epoch_s) for target in images.TARGETS}
-        _say("bills of materials: " + ", ".join(f"{target} {len(found)} packages" for target, found in listed.items()))
-        _images(source, out, version, listed, no_image)
+        tags = {} if no_image else images.built(source, version)
+        _say(f"no images: {no_image}" if no_image else f"images: {', '.join(tags)}")
+        _bills(source, out, version, tags, epoch_s)
     (out / f"notes-{version}.md").write_text(notes, encoding="utf-8")
     if with_trial:
         trial.in_clean_venv(next(out.glob("*.whl")))
@@ -70,15 +70,16 @@ def _copy_commit(source: Path) -> None:
         tar.extractall(source, filter="data")
 
 
-def _images(source: Path, out: Path, version: str, listed: dict[str, dict[str, str]], no_image: str) -> None:
-    if no_image:
-        _say(f"no images: {no_image}")
-        return
-    tags = images.built(source, version)
-    for tag, target in zip(tags, images.TARGETS, strict=True):
-        images.compare(tag, listed[target], source)
-    (out / f"images-{version}.txt").write_text("".join(f"{tag} {name}\n" for tag, name in tags.items()))
-    _say(f"images, with what their bills say in them: {', '.join(tags)}")
+def _bills(source: Path, out: Path, version: str, tags: dict[str, str], epoch_s: int) -> None:
+    """What is in each image, compared with the image itself where it was built."""
+    python = images.python_of(source, next(iter(tags), ""))
+    for target, tag in zip(images.TARGETS, tags or ("", ""), strict=True):
+        listed = bom.written(source, out, target, version, python, epoch_s)
+        if tag:
+            images.compare(tag, listed)
+        _say(f"bill of materials: {target}, {len(listed)} packages on Python {python}{', as in the image' if tag else ''}")
+    if tags:
+        (out / f"images-{version}.txt").write_text("".join(f"{tag} {name}\n" for tag, name in tags.items()), encoding="utf-8")
 
 
 def _say(said: str) -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
+from packaging.utils import canonicalize_name
+
 from release.faults import Refused, ran
 
 TARGETS = ("worker", "controller")
-LISTED = "import json, importlib.metadata as m; print(json.dumps(sorted((one.name.lower(), one.version) for one in m.distributions())))"
+LISTED = "import json, importlib.metadata as m; print(json.dumps([(one.name, one.version) for one in m.distributions()]))"
+PYTHON = "import platform; print(platform.python_version())"
 
 
 def why_not() -> str:
@@ -34,14 +38,21 @@ def built(source: Path, version: str) -> dict[str, str]:
     return found
 
 
-def compare(tag: str, listed: dict[str, str], source: Path) -> None:
+def python_of(source: Path, tag: str = "") -> str:
+    """The version of Python in an image; without one, the version that the Dockerfile starts from."""
+    if tag:
+        return _asked(tag, PYTHON).strip()
+    (named,) = re.findall(r"(?m)^ARG PYTHON_IMAGE=python:([\d.]+)", (source / "Dockerfile").read_text(encoding="utf-8"))
+    return f"{named}.0" if named.count(".") == 1 else str(named)
+
+
+def compare(tag: str, listed: dict[str, str]) -> None:
     """Refused where the image holds other Python packages than its bill of materials says."""
-    said = ran(["docker", "run", "--rm", "--entrypoint", "python", tag, "-c", LISTED], cwd=source)
-    held = {_plain(name): version for name, version in json.loads(said)}
+    held = {canonicalize_name(name): version for name, version in json.loads(_asked(tag, LISTED))}
     if held != listed:
         wrong = sorted(set(held.items()) ^ set(listed.items()))
         raise Refused(f"{tag} and its bill of materials differ in {wrong}")
 
 
-def _plain(name: str) -> str:
-    return name.replace("_", "-").replace(".", "-").lower()
+def _asked(tag: str, code: str) -> str:
+    return ran(["docker", "run", "--rm", "--entrypoint", "python", tag, "-c", code], cwd=Path.cwd())

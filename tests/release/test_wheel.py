@@ -75,13 +75,15 @@ def test_a_bill_lists_what_a_linux_image_installs_and_nothing_for_other_systems(
             "redis==8.1.0 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\n",
             "colorama==0.4.6 ; sys_platform == 'win32' \\\n    --hash=sha256:cc\n",
             "uvloop==1.0 ; sys_platform != 'win32' \\\n    --hash=sha256:dd\n",
+            "async-timeout==5.0.1 ; python_full_version < '3.11.3' \\\n    --hash=sha256:ee\n",
         ]
     )
 
-    kept = bom.installed(lock)
+    kept, older = (bom.installed(lock, python) for python in ("3.13.0", "3.11.2"))
 
     assert [line.split("==")[0] for line in kept.splitlines()] == ["redis", "uvloop"]
     assert "--hash=sha256:bb" in kept
+    assert "async-timeout" in older
 
 
 def test_a_tree_with_uncommitted_files_is_not_released(tmp_path: Path) -> None:
