@@ -1,20 +1,9 @@
-"""Handlers that declare pydantic models. Loaded by the children of the tests beside it."""
+"""A handler that declares a pydantic model. Loaded by the children of the tests beside it."""
 
 from __future__ import annotations
 
-import pydantic
-
 import runner
-
-
-class Size(pydantic.BaseModel):
-    width: int = pydantic.Field(gt=0, alias="w")
-    password: str = ""
-
-    @pydantic.field_validator("password")
-    @classmethod
-    def check(cls, password: str) -> str:
-        return str(int(password))
+from tests.supervisor.models import Size
 
 
 @runner.task("size")

@@ -16,8 +16,8 @@ from runner.errors import HandlersError
 from runner.outcome import Ending, Kind
 from runner.wire import write
 from tests.supervisor.children import run, watched
-from tests.supervisor.handlers_modelled import Size
-from tests.supervisor.handlers_typed import Box, Fit, Resize
+from tests.supervisor.models import Size
+from tests.supervisor.shapes import Box, Fit, Resize
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 TYPED, MODELLED = "tests.supervisor.handlers_typed", "tests.supervisor.handlers_modelled"
@@ -57,7 +57,7 @@ def test_what_a_producer_submits_is_what_the_handler_gets(encoding: str) -> None
         ("resize", GOOD | {"fit": "hush"}, '`payload.fit` is none of "cover"'),
         ("resize", GOOD | {"at": "2025-11-30T12:00:00", "took": []}, "`payload.at` is a time without a zone; `payload.took` is an array, "),
         ("resize", GOOD | {"boxes": [{"width": 0}]}, "`payload.boxes[0]` is refused by Box: ValueError: width is at least 1"),
-        ("boxes", {"a b": {"width": 1, "secret": "hush"}}, "`payload['a b']` is refused by Box: ValueError, in words that quote"),
+        ("boxes", {"a b": {"width": 1, "secret": "hush"}}, "`payload['a b']` is refused by Crate: ValueError, in words that quote"),
     ],
 )
 def test_a_payload_that_is_none_is_dead_at_once_by_its_field(type: str, payload: Any, detail: str) -> None:
