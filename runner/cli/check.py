@@ -15,7 +15,7 @@ import typer
 
 from runner.cli.common import AnyQueue, Json, age, examples, opened_broker
 from runner.cli.limits import Level, Limits, level_of, limits_of
-from runner.cli.output import harmless, say_json
+from runner.cli.output import say, say_json
 from runner.errors import RunnerError, UnavailableError, UndeclaredQueueError
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _say(found: list[Finding], as_json: bool) -> int:
         say_json({"level": worst.name, "findings": [asdict(one) | {"level": one.level.name} for one in found if one.level]})
         return int(worst)
     for one in found if worst is Level.OK else [one for one in found if one.level]:
-        print(" ".join(harmless(f"{one.level.name} {one.about}: {one.said}").split()))
+        say(f"{one.level.name} {one.about}: {one.said}")
     return int(worst)
 
 

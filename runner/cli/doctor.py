@@ -12,7 +12,7 @@ import typer
 
 from runner.cli import contradictions
 from runner.cli.common import AnyQueue, Json, Namespace, Release, age, examples, opened_broker
-from runner.cli.output import harmless, say_json
+from runner.cli.output import say, say_json
 from runner.errors import ClusterError, ConfigError, RunnerError, UndeclaredQueueError
 
 if TYPE_CHECKING:
@@ -174,9 +174,9 @@ def _say(found: list[Fault], unseen: list[str], as_json: bool) -> int:
         say_json({"faults": [{"about": about, "said": said} for about, said in found], "not_asked": "; ".join(unseen)})
         return 1 if found else 0
     for about, said in found:
-        print(harmless(f"{about}: {said}").replace("\n", " "))
+        say(f"{about}: {said}")
     for said in unseen:
-        print(harmless(said))
+        say(said)
     if not found:
         print("nothing was found wrong")
     return 1 if found else 0
