@@ -1,4 +1,4 @@
-"""Wheel, sdist and chart out of a clean copy of the commit, the same bytes each time. Called by __main__."""
+"""Wheel, sdist and chart out of a clean copy of the commit; wheel and chart have the same bytes each time. Called by __main__."""
 
 from __future__ import annotations
 
