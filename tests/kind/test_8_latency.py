@@ -8,6 +8,7 @@ import statistics
 import time
 from typing import Any
 
+from runner.cluster.facts import seconds
 from runner.connect import connect
 from tests.kind.cluster import FULL, Data, live
 from tests.kind.release import Shop
@@ -36,7 +37,7 @@ def test_a_task_starts_nearly_as_soon_as_a_bare_script_would(shop: Shop) -> None
     shop.release.apply(bare_scaled_job(shop))
     shop.release.kubectl("wait", "--for=condition=Ready", "scaledjob/bare", "--timeout=60s")
     rounds = 20 if FULL else 8
-    ours_ms, theirs_ms, claimed_ms = [], [], []
+    ours_ms, theirs_ms, claimed_ms, up_ms = [], [], [], []
 
     for number in range(rounds):
         name = f"{time.time_ns()}"
@@ -49,11 +50,20 @@ def test_a_task_starts_nearly_as_soon_as_a_bare_script_would(shop: Shop) -> None
         attempt = json.loads(facts.attempts.splitlines()[-1])
         claimed_ms.append(attempt["started_ms"] - pushed_ms)
         until(lambda: not live(shop.release.pods("latency")) and not live(shop.release.pods(STREAM)), 60, every_s=0.2)
+        up_ms.append(attempt["started_ms"] - container_ms(shop, json.loads(facts.result)["pod"]))
 
     more_ms = [ours - theirs for ours, theirs in zip(ours_ms, theirs_ms, strict=True)]
     rows = {"bare redis-py, first line": theirs_ms, "runner, claim": claimed_ms, "runner, handler's first line": ours_ms, "more": more_ms}
     show("the push", rows)
+    show("its container started, to a second", {"runner, claim": up_ms})
     assert statistics.median(ours_ms) < 1.5 * statistics.median(theirs_ms) + 300, "300 ms alone on an idle machine; a busy one is slower"
+
+
+def container_ms(shop: Shop, name: str) -> float:
+    """When a pod's container started; Kubernetes tells whole seconds."""
+    (status,) = (shop.release.pod(name) or {})["status"]["containerStatuses"]
+    (state,) = status["state"].values()
+    return seconds(state["startedAt"]) * 1000
 
 
 def push_both(shop: Shop, bare: Any, name: str, ours_first: bool) -> tuple[float, str]:
@@ -69,9 +79,9 @@ def push_both(shop: Shop, bare: Any, name: str, ours_first: bool) -> tuple[float
 
 def show(since: str, rows: dict[str, list[float]]) -> None:
     """A table of times."""
-    print(f"\n    {'ms since ' + since:<30}{'median':>8}{'p95':>8}{'least':>8}{'most':>8}")
+    print(f"\n    {'ms since ' + since:<40}{'median':>8}{'p95':>8}{'least':>8}{'most':>8}")
     for name, values in rows.items():
-        print(f"    {name:<30}{statistics.median(values):>8.0f}{p95(values):>8.0f}{min(values):>8.0f}{max(values):>8.0f}")
+        print(f"    {name:<40}{statistics.median(values):>8.0f}{p95(values):>8.0f}{min(values):>8.0f}{max(values):>8.0f}")
 
 
 def p95(values: list[float]) -> float:
