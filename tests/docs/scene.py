@@ -37,7 +37,7 @@ SPECIAL = re.compile(r"[|&;<>$`(){}*?~]|\\$")
 TOGETHER = re.compile(r"<<|^(?:for|while|if|cd|export) |^[A-Za-z_]+=(?:\S*|\$\(.*\))$", re.MULTILINE)
 """What makes a line of a block depend on the one before."""
 REDIS_CLI = """\
-import shlex, sys
+import sys
 from tests.docs.scene import redis_cli
 print(redis_cli({url!r}, sys.argv[1:]), end="")
 """
@@ -55,9 +55,10 @@ class Scene:
         self._tools = folder / ".tools"
         self._tools.mkdir()
         self._install()
-        plain = {name: value for name, value in os.environ.items() if not name.startswith("RUNNER_")}
+        # No setting and no cluster of whoever runs the tests.
+        plain = {name: value for name, value in os.environ.items() if not name.startswith(("RUNNER_", "KUBE"))}
         path = f"{self._tools}:{Path(sys.executable).parent}:{os.environ['PATH']}"
-        self.environ = {**plain, "RUNNER_REDIS_URL": url, "PATH": path, "PYTHONPATH": str(ROOT)}
+        self.environ = {**plain, "RUNNER_REDIS_URL": url, "PATH": path, "PYTHONPATH": str(ROOT), "HOME": str(folder)}
 
     def _install(self) -> None:
         """A redis-cli for pipelines, on machines that have none."""
@@ -89,7 +90,11 @@ class Scene:
         """End what runs in the background, as Ctrl-C would; it ends well."""
         for process in self._running:
             process.send_signal(signal.SIGINT)
-        assert [process.wait(30) for process in self._running] == [0] * len(self._running)
+        try:
+            assert [process.wait(30) for process in self._running] == [0] * len(self._running)
+        finally:
+            for process in self._running:
+                process.kill()
 
     def _here(self, text: str) -> str:
         for shown, real in self.ids.items():
@@ -182,7 +187,8 @@ class Scene:
 
     def _runner(self, words: list[str]) -> tuple[int, str]:
         said, before = io.StringIO(), dict(os.environ)
-        os.environ.update(RUNNER_REDIS_URL=self.url)
+        os.environ.clear()
+        os.environ.update(self.environ)
         try:
             with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
                 return run(words), said.getvalue()
