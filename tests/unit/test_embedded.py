@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 
 import pytest
 
-from runner.connect import unretried
+from runner.connect import FAILURES, Client, unretried
 from runner.embedded import EmbeddedServer, binary
 from runner.errors import UnavailableError
 from tests.servers import free_port
+from tests.waiting import until
 
 
 @pytest.mark.parametrize("on_a_port", [False, True], ids=["socket", "port"])
@@ -38,3 +41,29 @@ def test_a_program_that_is_no_server_is_told() -> None:
 
     with pytest.raises(UnavailableError, match="ended at once"), server:
         pytest.fail("it cannot have started")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel ties them together on Linux only")
+def test_it_ends_with_a_starter_that_was_killed() -> None:
+    code = "import signal; from runner.embedded import EmbeddedServer as S; print(S(apart=True).start().folder, flush=True); signal.pause()"
+    starter = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert starter.stdout is not None
+    folder = starter.stdout.readline().strip()
+    starter.stdout.close()
+    client = unretried(f"unix://{folder}/redis.sock?db=0")
+    assert client.ping()
+
+    starter.kill()
+    starter.wait()
+
+    until(lambda: gone(client))
+    client.close()
+    shutil.rmtree(folder)
+
+
+def gone(client: Client) -> bool:
+    """Whether nobody answers any more."""
+    try:
+        return not client.ping()
+    except FAILURES:
+        return True
