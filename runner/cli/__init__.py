@@ -15,7 +15,8 @@ __all__ = ["main", "run"]
 
 EPILOG = (
     "Exit codes: 0 it worked; 1 it did not work (Redis is away, a queue is full, a waited-for task is dead, ...); "
-    "2 something given is wrong (an option, a setting, a payload), and nothing was done. Errors are one line on stderr."
+    "2 something given is wrong (an option, a setting, a payload), and nothing was done. "
+    "`runner check` has those of Nagios. Errors are one line on stderr."
 )
 # Typer brings its own click since 0.20; what its errors derive from is the same in both.
 UsageFault: type[Exception] = cast(type[Exception], typer.BadParameter.__mro__[2])

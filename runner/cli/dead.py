@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -152,7 +153,7 @@ class Asked:
             raise ConfigError("nobody can be asked whether to drop dead letters for good: add --yes, or --dry-run to see how many")
         with opened_broker() as broker:
             choice = chosen_letters(broker.now_ms(), **options)
-            work = _named(broker, ids, self.queue) if ids else list(_matching(broker, self.queue, choice))
+            work = _named(broker, ids, self.queue) if ids else _matching(broker, self.queue, choice)
             if self.ask and not self._confirmed(work):
                 return 1
             most = None if choice.narrow or ids else min(self.most, _number([q for q, _ in work]))
@@ -189,13 +190,11 @@ def _work_of(broker: Broker, task_id: str, queue: str) -> Work:
     found = broker.find(task_id, chosen(broker, queue) if queue else None)
     if not found or found[1].state != "dead" or not found[1].entry:
         raise TaskUnknownError(f"no dead letter of task {task_id!r}: {'it is ' + found[1].state if found else 'no queue knows it'}")
-    entry = found[1].entry
-    return found[0], lambda: iter([entry])
+    return found[0], partial(iter, [found[1].entry])
 
 
-def _matching(broker: Broker, queue: str, choice: Choice) -> Iterator[Work]:
-    for one in chosen(broker, queue):
-        yield one, lambda one=one: choice.entries(one)  # type: ignore[misc]
+def _matching(broker: Broker, queue: str, choice: Choice) -> list[Work]:
+    return [(one, partial(choice.entries, one)) for one in chosen(broker, queue)]
 
 
 def _number(queues: list[Queue]) -> int:
