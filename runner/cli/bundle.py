@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 PATIENCE_S = 5.0
 LETTERS = 200
 LIBRARIES = ("redis", "pydantic", "pydantic-settings", "orjson", "python-ulid", "msgpack", "typer", "rich", "kubernetes")
-RAISED = re.compile(r"[A-Za-z_][\w.]{0,99}")
+RAISED = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Timeout|Interrupt|Warning)(?=:)")
+"""What Python calls its errors, at the start of a detail; a program's detail may begin with anything."""
 README = f"""What `runner support-bundle` found. Passwords, tokens, logins of URLs, values of environments and annotations are {HIDDEN}.
 There are no payloads, ids, business keys, error messages or output of tasks in it. Names are: of queues, types, hosts, pods and images.
 Look into it before you send it.
@@ -146,9 +147,9 @@ def _letters(broker: Broker, queues: list[Queue]) -> Iterator[Parts]:
     from runner.cli.letters import chosen_letters, newest_of, type_of
 
     for queue, one in islice(newest_of(queues, chosen_letters(broker.now_ms())), LETTERS):
-        raised = RAISED.fullmatch(one.detail.partition(":")[0])
+        raised = RAISED.match(one.detail)
         facts: Parts = {"queue": queue.name, "entry": one.entry, "type": type_of(queue, one), "reason": one.reason}
-        facts |= {"raised": raised[0] if raised and ":" in one.detail else "", "body_bytes": len(one.body)}
+        facts |= {"raised": raised[0] if raised else "", "body_bytes": len(one.body)}
         yield facts | {"counters": asdict(one.counters)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -156,6 +157,15 @@ def test_settings_that_contradict_are_told(mode: str, environ: dict[str, str], p
     (said,) = of_settings(environ, {"emails": Declaration("emails")})
 
     assert part in said
+
+
+def test_no_variable_that_the_code_reads_is_taken_for_a_wrong_one(mode: str) -> None:
+    root = Path(__file__).parents[2]
+    texts = [path.read_text() for pattern in ("runner/**/*.py", "charts/**/*.yaml", "charts/**/*.tpl") for path in root.glob(pattern)]
+    read = {name for text in texts for name in re.findall(r"\bRUNNER_[A-Z0-9_]*[A-Z0-9]\b", text)}
+
+    assert len(read) > 20
+    assert [said for said in of_settings(dict.fromkeys(read, ""), {}) if "no setting has this name" in said] == []
 
 
 DECLARED = [
