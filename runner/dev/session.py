@@ -159,6 +159,8 @@ class Session:
         if self._watch:
             self._watch.close()
         scalers = list(self._scalers.values())
+        if running := sum(len(scaler.running()) for scaler in scalers):
+            logs.event("ending", tasks=running, grace_s=self._plan.grace_s)
         with ThreadPoolExecutor(max(1, len(scalers))) as closing:
             list(closing.map(lambda scaler: scaler.close(self._plan.grace_s + MARGIN_S), scalers))
         self._print()

@@ -111,7 +111,7 @@ def test_on_ones_own_redis_a_queue_declared_later_is_worked_and_ctrl_c_hands_a_t
         facts = emails.look(task_id)
         assert facts is not None
         assert (ended, facts.state, facts.counters.releases) == ((0, ""), "waiting", 1)
-        assert dev.events("settled", task_id=task_id, action="release")
+        assert dev.events("ending", tasks=1) and dev.events("settled", task_id=task_id, action="release")
         assert still_alive(dev.marked) == []
         assert broker.open("letters").declaration.mode == "list"
 
