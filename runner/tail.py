@@ -78,15 +78,21 @@ class Output:
         self._pass_on(len(self.held))
 
     def finish(self, within_s: float = 0.2) -> None:
-        """Take what the dead child left in the pipe. A straggler that holds the pipe open, and prints, gets no more than this."""
+        """Take what the dead child left in the pipe. A straggler that holds the pipe open, and prints, gets no more than this.
+
+        A reader of the log that is only slow, as on a busy node, gets as long: without it the last lines went to the tail alone.
+        """
         end = time.monotonic() + within_s
-        while self.open and time.monotonic() < end and self.take():
+        while self.open and time.monotonic() < end and (self.take() or self._unblocked(end)):
             pass
-        self._drain(end)
+        self._drain(time.monotonic() + within_s)
         self.flush()
         if not self._at_line_start and not self.held:
             self.held += b"\n"
             self.flush()
+
+    def _unblocked(self, end: float) -> bool:
+        return self.blocked and _writable(STDERR, end - time.monotonic())
 
     def _drain(self, end: float) -> None:
         """The log's reader does not read: what is left goes to the tail alone."""
@@ -131,7 +137,7 @@ class Output:
             return len(data)
 
 
-def _writable(fd: int) -> bool:
+def _writable(fd: int, within_s: float = 0) -> bool:
     poll = select.poll()
     poll.register(fd, select.POLLOUT)
-    return bool(poll.poll(0))
+    return bool(poll.poll(max(0.0, within_s) * 1000))

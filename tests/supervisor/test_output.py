@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Thread
 
 import pytest
 
 from runner.outcome import Kind
 from runner.tail import CHUNK_BYTES, TAIL_BYTES, Output, clip, last_line
 from tests.supervisor.children import run, watched
+from tests.waiting import until
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
@@ -34,6 +37,25 @@ def pipe() -> Iterator[Pipe]:
     yield made
     os.close(made.fd)
     os.close(made.output.source_fd)
+
+
+@contextmanager
+def full_log() -> Iterator[int]:
+    """The reading end of this process's stderr, which is a full pipe meanwhile; no fixture, for pytest turns stderr away at each phase."""
+    (reader, writer), kept = os.pipe(), os.dup(2)
+    os.dup2(writer, 2)
+    os.close(writer)
+    os.set_blocking(reader, False)
+    os.set_blocking(2, False)
+    with suppress(BlockingIOError):
+        while os.write(2, b"." * CHUNK_BYTES):
+            pass
+    try:
+        yield reader
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(reader)
 
 
 def test_a_line_is_passed_on_whole_however_it_comes(pipe: Pipe) -> None:
@@ -76,6 +98,25 @@ def test_the_tail_keeps_the_last_bytes_exactly(pipe: Pipe) -> None:
 
     assert pipe.output.tail == data[-TAIL_BYTES:]
     assert b"".join(pipe.passed).removesuffix(b"\n") == data.removesuffix(b"\n")
+
+
+def test_a_slow_reader_of_the_log_still_gets_the_last_lines() -> None:
+    source, child = os.pipe()
+    os.set_blocking(source, False)
+    output = Output(source)
+    os.write(child, b"the end\n")
+    os.close(child)
+
+    with full_log() as log:
+        ending = Thread(target=output.finish, args=(10.0,))
+        ending.start()
+        until(lambda: output.blocked)
+        os.read(log, 1_000_000)
+        ending.join()
+        printed = os.read(log, 100)
+
+    assert printed == b"the end\n"
+    os.close(source)
 
 
 def test_output_is_passed_on_while_the_task_runs_also_half_a_line() -> None:
