@@ -107,9 +107,8 @@ class UnrecordedError(BrokerError):
     """The queue went away while a task of it was held; what became of the task is not recorded."""
 
     def __init__(self, task_id: str, why: str) -> None:
-        super().__init__(
-            f"the outcome of task {task_id!r} is not recorded: since it was claimed, Redis was emptied or its queue deleted or changed ({why})"
-        )
+        changed = "since it was claimed, Redis was emptied, or its queue deleted or changed"
+        super().__init__(f"the outcome of task {task_id!r} is not recorded: {changed} ({why})")
 
 
 class ClusterError(RunnerError):

@@ -38,6 +38,8 @@ FAILURES: tuple[type[Exception], ...] = (
 TOLD: tuple[type[Exception], ...] = (*FAILURES, redis.ResponseError)
 """For the outermost `except TOLD as error: raise explain(error, url)`: also an answer that nobody below expected, such as BUSY."""
 
+DENIED: type[Exception] = NoPermissionError
+"""What is raised where the login may not call a command or use a key."""
 REFUSALS = ("NOREPLICAS ", "BUSY ", "MISCONF ")
 """Codes of answers that redis-py has no type for and that go away: too few replicas, somebody's long script, a full disk."""
 

@@ -24,12 +24,12 @@ REPLAYED = (("multi",), ("eval", "return 1", "0"), ("hset", "{queue}:tasks", "id
 """What a server's append-only file holds of ours; multi, because a script is written down as a transaction."""
 
 
-def doubts(client: Any) -> list[str] | None:
-    """One sentence for each thing, with what to do; None where the login may not ask."""
-    try:
-        servers = list(zip(by_node(client.info("server")), by_node(client.info("memory")), strict=True))
-    except NoPermissionError:
-        return None
+def doubts(client: Any) -> list[str]:
+    """One sentence for each thing, with what to do.
+
+    Raises NoPermissionError for a login that may not call INFO.
+    """
+    servers = zip(by_node(client.info("server")), by_node(client.info("memory")), strict=True)
     said = {one for server, memory in servers for one in (*_version(server), *_memory(memory))}
     return sorted(said | set(_default_user(client)))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -27,6 +27,7 @@ SILENT_MS = 180_000
 CLOCK_MS = 2_000
 """From here on printed times are misleading; nothing else depends on the clock of any machine but Redis's."""
 Fault = tuple[str, str]
+Seen = TypeVar("Seen")
 Role = Annotated[str, typer.Option(help="Whose work the login has to do: controller (also a person here), worker or producer.")]
 
 
@@ -51,28 +52,50 @@ def of_redis(broker: Broker, queue: str, role: str) -> tuple[list[Fault], list[s
 
     if role not in ROLES:
         raise ConfigError(f"{role!r} is no role: use one of {', '.join(ROLES)}")
-    everything = broker.each()
+    look = Looks()
+    everything: Mapping[str, Queue | RunnerError] = look.at("queues", broker.each, {})
     known = {name: one.declaration for name, one in everything.items() if not isinstance(one, RunnerError)}
     opened = {name: one for name, one in everything.items() if queue in ("", name)}
-    if queue and not opened:
+    if queue and everything and not opened:
         raise UndeclaredQueueError(queue)
     queues = [one for one in opened.values() if not isinstance(one, RunnerError)]
-    servers, unseen = _servers(broker)
-    found = [*servers, *_login(broker, role, next(iter(opened), "queue")), *_clock(broker)]
-    found += [("settings", said) for said in contradictions.of_settings(os.environ, known)]
-    found += [*_controller(broker), *_keys(broker, opened, all_=not queue)]
-    found += [fault for one in queues for fault in _queue(one, known)]
-    return found, unseen, [one.declaration for one in queues]
+    look.find("Redis's version, persistence and memory", lambda: _servers(broker))
+    look.found += [*_login(broker, role, next(iter(opened), queue or "queue")), *_clock(broker)]
+    look.found += [("settings", said) for said in contradictions.of_settings(os.environ, known)]
+    look.find("the controller", lambda: _controller(broker))
+    look.find("keys", lambda: _keys(broker, opened, all_=not queue))
+    for one in queues:
+        look.find(f"queue {one.name}", lambda one=one: _queue(one, known))  # type: ignore[misc]
+    return look.found, look.unseen, [one.declaration for one in queues]
 
 
-def _servers(broker: Broker) -> tuple[list[Fault], list[str]]:
+class Looks:
+    """What was found, and what could not be looked at because the login may not."""
+
+    def __init__(self) -> None:
+        self.found: list[Fault] = []
+        self.unseen: list[str] = []
+
+    def at(self, what: str, look: Callable[[], Seen], nothing: Seen) -> Seen:
+        """What a look shows, or nothing."""
+        from runner.explain import DENIED
+
+        try:
+            return look()
+        except DENIED as error:
+            self.unseen.append(f"{what}: not looked at, this login may not: {error}")
+            return nothing
+
+    def find(self, what: str, look: Callable[[], Iterable[Fault]]) -> None:
+        """Add the faults that a look shows."""
+        self.found += self.at(what, lambda: list(look()), [])
+
+
+def _servers(broker: Broker) -> Iterator[Fault]:
     from runner.broker.hazards import hazards
     from runner.broker.server import doubts
 
-    found = doubts(broker.client)
-    if found is None:
-        return [], ["Redis's version, persistence and memory were not looked at: this login may not call INFO (see RUNNER_REDIS_URL)"]
-    return [("Redis", one) for one in (*hazards(broker.client), *found)], []
+    yield from (("Redis", one) for one in (*doubts(broker.client), *hazards(broker.client)))
 
 
 def _login(broker: Broker, role: str, queue: str) -> Iterator[Fault]:

@@ -105,7 +105,21 @@ def test_a_login_that_may_not_ask_the_server_is_told_so(queue: Queue, said: Say,
         lines = faults(said)
 
     assert not [one for one in lines if one.startswith(("login", "Redis:"))]
-    assert "Redis's version, persistence and memory were not looked at: this login may not call INFO" in "\n".join(lines)
+    (unseen,) = [one for one in lines if "not looked at" in one]
+    assert unseen.startswith("Redis's version, persistence and memory: not looked at, this login may not: ") and "info" in unseen
+
+
+def test_the_login_of_a_worker_is_judged_though_it_may_not_list_queues(
+    queue: Queue, said: Say, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = [f"+{one}" for one in granted("worker") - {"xadd"}]
+    with user(url, "-@all", *few) as login:
+        monkeypatch.setenv("RUNNER_REDIS_URL", login)
+        lines = faults(said, "--role", "worker", "--queue", "emails")
+
+    assert "login: this login lacks xadd, which a worker calls: give it +xadd" in lines
+    unseen = [one.partition(":")[0] for one in lines if "not looked at" in one]
+    assert unseen == ["queues", "Redis's version, persistence and memory", "keys"]
 
 
 def test_a_default_user_without_rights_would_empty_redis_at_its_next_start(mode: str, url: str) -> None:
@@ -114,7 +128,7 @@ def test_a_default_user_without_rights_would_empty_redis_at_its_next_start(mode:
 
         admin.execute_command("ACL", "SETUSER", "default", "resetkeys", "-@all", "+hset")
 
-        (line,) = doubts(admin) or []
+        (line,) = doubts(admin)
     assert line.startswith("the default user may not multi, eval, hset, xadd: with an append-only file")
     assert "user default off resetpass" in line
 
@@ -123,7 +137,7 @@ def test_memory_that_runs_out_is_told(mode: str, url: str) -> None:
     with redis.Redis.from_url(url) as client:
         client.config_set("maxmemory", int(client.info("memory")["used_memory"] * 1.1))
 
-        (line,) = doubts(client) or []
+        (line,) = doubts(client)
 
     assert "% of its maxmemory, at all of it submits are refused" in line
 
