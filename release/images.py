@@ -23,7 +23,8 @@ def why_not() -> str:
     if not shutil.which("docker"):
         return "docker is not on PATH"
     done = subprocess.run(["docker", "info"], capture_output=True, text=True, check=False)
-    return f"docker does not answer: {(done.stderr or done.stdout).strip().splitlines()[-1:]}" if done.returncode else ""
+    said = (done.stderr or done.stdout).strip().partition("\n")[0]
+    return f"docker does not answer: {said}" if done.returncode else ""
 
 
 def built(source: Path, version: str) -> dict[str, str]:
