@@ -18,7 +18,7 @@ from runner.cli.letters import Choice, Found, chosen_letters, newest_of
 from runner.cli.output import say_json
 from runner.cli.pages import batched, say_rows, say_values
 from runner.cli.progress import advancing
-from runner.errors import ConfigError, TaskUnknownError
+from runner.errors import ConfigError, RunnerError, TaskUnknownError, UndeclaredQueueError
 from runner.outcome import Kind
 
 if TYPE_CHECKING:
@@ -69,25 +69,28 @@ def ls(
     newer_than: Newer = "",
     most: Max = 50,
     as_json: Json = False,
-) -> None:
+) -> int:
     """List dead letters, newest first."""
     with opened_broker() as broker:
         now_ms = broker.now_ms()
         choice = chosen_letters(now_ms, type=type, reason=reason, since=since, until=until, newer_than=newer_than)
-        found = islice(newest_of(chosen(broker, queue), choice), most)
+        queues, broken = _readable(broker, queue)
+        found = islice(newest_of(queues, choice), most)
         say_values(map(_plain, found)) if as_json else say_rows(COLUMNS, (_row(q, one, now_ms) for q, one in found))
+    return broken
 
 
-def stats(queue: AnyQueue = "", since: Since = "", until: Until = "", as_json: Json = False) -> None:
+def stats(queue: AnyQueue = "", since: Since = "", until: Until = "", as_json: Json = False) -> int:
     """Count dead letters by type, reason and day."""
     from runner.cli.deadstats import Stats
 
     with opened_broker() as broker:
-        now_ms, queues = broker.now_ms(), chosen(broker, queue)
+        now_ms, (queues, broken) = broker.now_ms(), _readable(broker, queue)
         found = newest_of(queues, chosen_letters(now_ms, since=since, until=until))
         with advancing("counting", _number(queues) if not since and not until else None) as more:
             counted = Stats().add(_told(found, more))
     say_json(counted.plain()) if as_json else counted.tell(now_ms)
+    return broken
 
 
 def replay(
@@ -153,12 +156,12 @@ class Asked:
             raise ConfigError("nobody can be asked whether to drop dead letters for good: add --yes, or --dry-run to see how many")
         with opened_broker() as broker:
             choice = chosen_letters(broker.now_ms(), **options)
-            work = _named(broker, ids, self.queue) if ids else _matching(broker, self.queue, choice)
+            work, broken = (_named(broker, ids, self.queue), 0) if ids else _matching(broker, self.queue, choice)
             if self.ask and not self._confirmed(work):
                 return 1
             most = None if choice.narrow or ids else min(self.most, _number([q for q, _ in work]))
             found, done = self._through(work, self.act, most)
-        return self._tell(found, done)
+        return self._tell(found, done) or broken
 
     def _confirmed(self, work: list[Work]) -> bool:
         found, _ = self._through(work, lambda q, entries: 0, None)
@@ -193,8 +196,20 @@ def _work_of(broker: Broker, task_id: str, queue: str) -> Work:
     return found[0], partial(iter, [found[1].entry])
 
 
-def _matching(broker: Broker, queue: str, choice: Choice) -> list[Work]:
-    return [(one, partial(choice.entries, one)) for one in chosen(broker, queue)]
+def _matching(broker: Broker, queue: str, choice: Choice) -> tuple[list[Work], int]:
+    queues, broken = _readable(broker, queue)
+    return [(one, partial(choice.entries, one)) for one in queues], broken
+
+
+def _readable(broker: Broker, queue: str) -> tuple[list[Queue], int]:
+    """One queue, or all that can be read; the others are told, and are the exit code."""
+    if queue:
+        return [broker.open(queue)], 0
+    opened = list(broker.each().values())
+    broken = [one for one in opened if isinstance(one, RunnerError) and not isinstance(one, UndeclaredQueueError)]
+    for error in broken:
+        print("runner:", error, file=sys.stderr)
+    return [one for one in opened if not isinstance(one, RunnerError)], int(bool(broken))
 
 
 def _number(queues: list[Queue]) -> int:

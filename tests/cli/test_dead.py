@@ -103,6 +103,18 @@ def test_what_another_program_put_there_is_told_and_stops_nothing(queue: Queue, 
     assert said("dead", "replay", "--all")[1] == "4 found, 4 replayed\n"
 
 
+@pytest.mark.parametrize("mode", ["stream"])
+def test_a_queue_that_cannot_be_read_hides_no_letter_of_another(queue: Queue, said: Say) -> None:
+    four(queue)
+    Broker(queue.client).declare(Declaration("newer"))
+    queue.client.hset("{newer}:queue", "layout", 99)
+
+    code, out, err = said("dead", "ls", "--json")
+    assert (code, len(json.loads(out)), err.count("\n")) == (1, 4, 1) and "layout 99" in err
+    code, out, _ = said("dead", "replay", "--all")
+    assert (code, out) == (1, "4 found, 4 replayed\n")
+
+
 def test_purging_without_a_terminal_needs_a_yes(queue: Queue, said: Say) -> None:
     four(queue)
 
