@@ -155,14 +155,20 @@ class Session:
                 self._told.line(name, process, line)
 
     def _close(self) -> None:
-        """End the workers, all at once: each hands its task back, or finishes it within the grace."""
+        """End the workers, whatever becomes of the words about it: their reader may be gone, as with `runner dev | head`."""
+        try:
+            if running := sum(len(scaler.running()) for scaler in self._scalers.values()):
+                logs.event("ending", tasks=running, grace_s=self._plan.grace_s)
+        finally:
+            self._end_workers()
+        self._print()
+
+    def _end_workers(self) -> None:
+        """All at once: each hands its task back, or finishes it within the grace."""
         if self._watch:
             self._watch.close()
         scalers = list(self._scalers.values())
-        if running := sum(len(scaler.running()) for scaler in scalers):
-            logs.event("ending", tasks=running, grace_s=self._plan.grace_s)
         with ThreadPoolExecutor(max(1, len(scalers))) as closing:
             list(closing.map(lambda scaler: scaler.close(self._plan.grace_s + MARGIN_S), scalers))
-        self._print()
         for scaler in scalers:
             scaler.queue.client.close()

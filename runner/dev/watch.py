@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import cache_from_source
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
@@ -47,7 +48,9 @@ class Watch:
         """What an import said that ended since the last look; starts one when a file changed. Never waits."""
         if self._process is not None:
             return self._finished()
-        if _stamps(self._files) != self._stamps:
+        now = _stamps(self._files)
+        if changed := [name for name, stamp in now.items() if stamp != self._stamps.get(name)]:
+            _drop_bytecode(changed)
             self._start()
         return None
 
@@ -98,6 +101,13 @@ def _read(printed: bytes, code: int | None) -> Checked:
         return Checked(**json.loads(lines[-1]))
     except (IndexError, ValueError, TypeError):
         return Checked(error=f"importing the handlers ended its process (exit code {code}): {lines[-1] if lines else 'it printed nothing'}")
+
+
+def _drop_bytecode(files: Sequence[str]) -> None:
+    """Python takes compiled code for good while second and size of the source are the same: two saves in one second ran the first one's."""
+    for name in files:
+        if name.endswith(".py"):
+            Path(cache_from_source(name)).unlink(missing_ok=True)
 
 
 def _stamps(files: Sequence[str]) -> Stamps:

@@ -31,7 +31,7 @@ class Dev:
     """One run, and what it said so far."""
 
     def __init__(self, folder: Path, *options: str, **environ: str) -> None:
-        plain = {name: value for name, value in os.environ.items() if not name.startswith("RUNNER_")}
+        plain = {name: value for name, value in os.environ.items() if not name.startswith("RUNNER_") and name != "PYTHONDONTWRITEBYTECODE"}
         self.marked = f"RUN-{folder}"
         self._said = folder / "said.jsonl"
         with self._said.open("wb") as said, (folder / "complaints").open("wb") as complaints:
@@ -62,6 +62,14 @@ class Dev:
         return self.process.wait(30), self._complaints.read_text()
 
 
+def saved_within_the_second(path: Path, text: str) -> None:
+    """Write as many bytes as there were, at a time that differs by less than Python looks at."""
+    before = path.stat()
+    path.write_text(text)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns ^ 1))
+    assert path.stat().st_size == before.st_size
+
+
 @contextmanager
 def running(folder: Path, *options: str, **environ: str) -> Iterator[Dev]:
     dev = Dev(folder, *options, **environ)
@@ -82,6 +90,10 @@ def test_saved_handlers_are_what_the_next_task_runs_and_a_broken_file_is_told_at
             assert producer.wait(task_id, 30) == "hello Ada"
             assert dev.await_event("output", task_id=task_id)["line"] == "greeting Ada"
             assert dev.await_event("settled", task_id=task_id)["action"] == "complete"
+
+            saved_within_the_second(tmp_path / "greetings.py", HANDLER.format(word="howdy "))
+            until(lambda: len(dev.events("handlers ready")) == 2, within_s=30)
+            assert producer.wait(producer.submit("greet", "Ada", queue="greetings").id, 30) == "howdy Ada"
 
             (tmp_path / "greetings.py").write_text(HANDLER.format(word="good morning ") + "from words import more\n")
             assert "No module named 'words'" in dev.await_event("handlers cannot be imported")["error"]
