@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from tests.waiting import until
 from tests.worker.pods import Cluster
 
@@ -39,6 +41,7 @@ def test_a_claim_that_redis_refuses_for_a_while_is_made_as_soon_as_it_can_be(mad
     assert pod.ended() == 0 and q.state() == "done"
 
 
+@pytest.mark.parametrize("mode", ["stream"])
 def test_a_claim_that_redis_goes_on_refusing_is_given_up_in_time(made: Made) -> None:
     q = made()
     q.submit("note")
@@ -50,6 +53,7 @@ def test_a_claim_that_redis_goes_on_refusing_is_given_up_in_time(made: Made) -> 
     assert q.state() == "waiting" and "Traceback" not in pod.log_path.read_text()
 
 
+@pytest.mark.parametrize("mode", ["stream"])
 def test_a_queue_that_is_gone_when_its_task_ends_is_told_as_that(made: Made) -> None:
     q = made(lease_s=5.0)
     q.submit("hold")
