@@ -69,7 +69,7 @@ class Declaration:
     keep_done_s: float = 604_800.0
     """How long a done id answers a second submit, and its result can be read."""
     history_bytes: int = 0
-    """Ids and bodies of done tasks kept for that long, so that `rerun` can run one again: at most so many bytes, the newest; 0 keeps none."""
+    """Bytes of ids and bodies of done tasks kept for that long, the newest, so that `rerun` can run one again; 0 keeps none."""
     dead_max: int = 100_000
     """Dead letters kept, the newest; 0 keeps all."""
     dead_max_age_s: float = 30 * 86_400.0
