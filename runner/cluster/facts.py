@@ -26,8 +26,8 @@ class Pod:
     queue: str = ""
     job_uid: str = ""
     scheduled_s: float = 0.0
-    accepted_s: float = 0.0
-    """Since when it has its node, and since when that has taken it up; 0 where it has not."""
+    heard_s: float = 0.0
+    """Since when it has its node, and when that was last heard of it: taken up, started, ended; 0 where that has not taken it up."""
     created_s: float = 0.0
     ran_from_s: float = 0.0
     ran_to_s: float = 0.0
@@ -101,6 +101,8 @@ class Snapshot:
     jobs: tuple[Job, ...] = ()
     scaled_jobs: tuple[ScaledJob, ...] = ()
     events: tuple[Event, ...] = ()
+    everywhere: Mapping[str, Pod] = field(default_factory=dict, repr=False)
+    """In a part: the pods of all queues."""
 
     def of(self, queue: str) -> Snapshot:
         """The part of one queue."""
@@ -109,7 +111,7 @@ class Snapshot:
         uids, names = {one.uid for one in jobs}, {one.name for one in scaled}
         pods = {uid: one for uid, one in self.pods.items() if one.queue == queue or one.job_uid in uids}
         events = tuple(one for one in self.events if one.uid in uids or one.uid in pods or (one.kind == "ScaledJob" and one.name in names))
-        return Snapshot(self.now_s, pods, jobs, scaled, events)
+        return Snapshot(self.now_s, pods, jobs, scaled, events, self.pods)
 
     def pods_of(self, job: Job) -> Iterator[Pod]:
         """The pods of a Job."""
@@ -121,7 +123,7 @@ def pod_of(raw: Raw) -> Pod:
     meta, status = raw["metadata"], raw.get("status") or {}
     container = _container(status)
     state = container.get("state") or {}
-    ended, waiting = state.get("terminated") or {}, state.get("waiting") or {}
+    ended, waiting, running = (state.get(word) or {} for word in ("terminated", "waiting", "running"))
     phase, scheduled = status.get("phase", "Pending"), _condition(status, "PodScheduled")
     reason, message = _why_ended(status, ended)
     waits_for, waiting_message = _why_waiting(status, waiting)
@@ -133,7 +135,7 @@ def pod_of(raw: Raw) -> Pod:
         queue=_queue(meta),
         job_uid=next((owner["uid"] for owner in meta.get("ownerReferences") or [] if owner["kind"] == "Job"), ""),
         scheduled_s=seconds(scheduled.get("lastTransitionTime")) if scheduled.get("status") == "True" else 0.0,
-        accepted_s=seconds(status.get("startTime")),
+        heard_s=max(map(seconds, (status.get("startTime"), running.get("startedAt"), ended.get("startedAt"), ended.get("finishedAt")))),
         created_s=seconds(meta.get("creationTimestamp")),
         ran_from_s=seconds(ended.get("startedAt")),
         ran_to_s=seconds(ended.get("finishedAt")),

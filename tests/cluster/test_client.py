@@ -66,7 +66,7 @@ def test_a_pod_that_runs_lives_and_its_log_can_be_read(cluster: Cluster, town: N
     pod = pod_when(cluster, "runs", lambda one: one.phase == "Running")
 
     assert (pod.started, pod.ended, pod.queue, bool(pod.node)) == (True, False, "emails", True)
-    assert 0 < pod.scheduled_s <= pod.accepted_s
+    assert 0 < pod.scheduled_s <= pod.heard_s
     assert cluster.log(pod.name, 10) == "at work\n"
     assert cluster.log("none", 10) is None
     assert ending(Holder(pod.name, pod.uid, pod.node), cluster.pod(pod.name), cluster.snapshot(), ()) is None

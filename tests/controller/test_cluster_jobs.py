@@ -79,27 +79,29 @@ def sent(ago_s: float, number: int = 0, **more: Any) -> Any:
     [
         pytest.param((sent(9),), [], id="the node has time"),
         pytest.param((sent(11),), [(SILENT, False)], id="it is named"),
-        pytest.param((sent(16),), [(SILENT, True)], id="it is given up"),
-        pytest.param((sent(16, accepted_s=NOW_S - 15),), [], id="the node took it up"),
-        pytest.param((sent(16, node="", scheduled_s=0.0),), [], id="it has no node yet"),
-        pytest.param((sent(16), sent(40, 1, accepted_s=NOW_S - 20)), [(SILENT, True)], id="the node answered before, not since"),
-        pytest.param((sent(16), sent(40, 1, accepted_s=NOW_S - 3)), [], id="the node is only slow"),
-        pytest.param((sent(16), sent(40, 1, accepted_s=NOW_S - 3, node="node-2")), [(SILENT, True)], id="another node answers"),
-        pytest.param((sent(16), pod(uid="other")), [], id="another pod of the Job runs"),
+        pytest.param((sent(21),), [(SILENT, True)], id="it is given up"),
+        pytest.param((sent(21, heard_s=NOW_S - 20),), [], id="the node took it up"),
+        pytest.param((sent(21, node="", scheduled_s=0.0),), [], id="it has no node yet"),
+        pytest.param((sent(21), sent(40, 1, heard_s=NOW_S - 25)), [(SILENT, True)], id="the node answered before, not since"),
+        pytest.param((sent(21), sent(40, 1, heard_s=NOW_S - 3)), [], id="the node is only slow"),
+        pytest.param((sent(30), sent(40, 1, heard_s=NOW_S - 12)), [(SILENT, False)], id="the node fell silent a moment ago"),
+        pytest.param((sent(21), sent(40, 1, heard_s=NOW_S - 3, queue="images")), [], id="the node answers for another queue"),
+        pytest.param((sent(21), sent(40, 1, heard_s=NOW_S - 3, node="node-2")), [(SILENT, True)], id="another node answers"),
+        pytest.param((sent(21), pod(uid="other")), [], id="another pod of the Job runs"),
     ],
 )
 def test_a_job_whose_pod_no_node_takes_up_is_named_and_soon_over(things: tuple[Any, ...], expected: list[tuple[str, bool]]) -> None:
-    found = stuck(seen(job(created_s=NOW_S - 40), *things), (), GRACE_S)
+    found = stuck(seen(job(created_s=NOW_S - 40), *things).of("emails"), (), GRACE_S)
 
     assert [(one.reason, one.over) for one in found] == expected
 
 
 def test_a_job_whose_pod_a_node_took_up_at_the_last_moment_is_left() -> None:
-    (one,) = stuck(seen(job(), sent(16)), (), GRACE_S)
+    (one,) = stuck(seen(job(), sent(21)), (), GRACE_S)
 
-    assert stands(one, [sent(16)], ())
-    assert not stands(one, [sent(16, accepted_s=NOW_S)], ())
-    assert not stands(one, [sent(16)], {sent(16).uid})
+    assert stands(one, [sent(21)], ())
+    assert not stands(one, [sent(21, heard_s=NOW_S)], ())
+    assert not stands(one, [sent(21)], {sent(21).uid})
 
 
 @pytest.mark.parametrize(
