@@ -23,6 +23,9 @@ PARTS = (
     *("dead", "buried", "lives", "turn", "pulse", "counts", "done", "history"),
 )
 """Words that follow `{queue}:` in the key layout; no priority may take one of them."""
+LONGEST_S = 1e9
+"""Thirty years. A heartbeat every third of a much longer lease is more than a thread can wait for."""
+KIND_WORDS: dict[type, str] = {int: "a whole number", float: "a number", str: "a string", tuple: "a tuple of strings"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,10 @@ class Declaration:
 
     def __post_init__(self) -> None:
         """Raise ConfigError for a declaration that cannot work."""
+        for field in fields(self):
+            kind = str if field.name == "name" else type(field.default)
+            if not _fits(value := getattr(self, field.name), kind):
+                raise ConfigError(f"queue {self.name!r}: {field.name} is {value!r}, not {KIND_WORDS[kind]}")
         if not self.default_priority and self.priorities:
             middle = "normal" if "normal" in self.priorities else self.priorities[len(self.priorities) // 2]
             object.__setattr__(self, "default_priority", middle)
@@ -98,8 +105,10 @@ class Declaration:
     def check_new(self) -> None:
         """Raise ConfigError for what no queue is newly declared with; one that is stored so already stays readable."""
         for field in fields(self):
-            if isinstance(field.default, (int, float)) and not 0 <= getattr(self, field.name) < math.inf:
-                raise ConfigError(f"queue {self.name!r}: {field.name} is {getattr(self, field.name)}, not a number from 0 up")
+            value, is_time = getattr(self, field.name), isinstance(field.default, float)
+            if isinstance(field.default, (int, float)) and not 0 <= value <= (LONGEST_S if is_time else math.inf):
+                wanted = f"seconds from 0 to {LONGEST_S:.0f}" if is_time else "a number from 0 up"
+                raise ConfigError(f"queue {self.name!r}: {field.name} is {value}, not {wanted}")
         if not set(self.replay) <= set(REPLAYABLE):
             raise ConfigError(f"queue {self.name!r}: replay holds reasons, of {', '.join(REPLAYABLE)}")
 
@@ -140,6 +149,13 @@ class Declaration:
             if f.name in stored and f.name != "name":
                 values[f.name] = _parsed(stored[f.name], type(f.default))
         return cls(**values)
+
+
+def _fits(value: Any, kind: type) -> bool:
+    """Whether a value is read again as it is: 1e6 and True for a whole number were stored, and then no process could open the queue."""
+    if kind is tuple:
+        return isinstance(value, tuple) and all(isinstance(part, str) for part in value)
+    return isinstance(value, (int, float) if kind is float else kind) and not isinstance(value, bool)
 
 
 def _parsed(text: str, kind: type) -> Any:

@@ -36,6 +36,25 @@ def test_a_queue_is_declared_with_all_its_fields_and_its_groups(client: redis.Re
     assert dump(queue) == {}
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"history_bytes": 1e8}, "history_bytes is 100000000.0, not a whole number"),
+        ({"max_retries": True}, "max_retries is True, not a whole number"),
+        ({"max_length": "5"}, "max_length is '5', not a whole number"),
+        ({"priorities": ["high", "low"]}, "priorities is ..high., .low.., not a tuple of strings"),
+        ({"lease_s": 1e17}, "lease_s is 1e.17, not seconds from 0 to 1000000000"),
+        ({"keep_done_s": 1e308}, "keep_done_s is 1e.308, not seconds"),
+        ({"history_bytes": -1}, "history_bytes is -1, not a number from 0 up"),
+    ],
+)
+def test_what_could_not_be_read_again_is_not_stored(client: redis.Redis, mode: str, wrong: dict[str, object], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        declared(client, mode, **wrong)
+
+    assert client.keys() == []
+
+
 def test_saying_the_same_again_changes_only_the_revision(client: redis.Redis, mode: str) -> None:
     queue = Broker(client).declare(Declaration("emails", mode=mode))
     submit(queue, "a")

@@ -61,7 +61,7 @@ WRONG = [
     (("submit",), "Missing argument"),
     (("queue", "declare", "bad name"), "a name has letters"),
     (("queue", "declare", "x", "--mode", "heap"), "neither stream nor list"),
-    (("queue", "declare", "x", "--lease-s", "inf"), "lease_s is inf, not a number from 0 up"),
+    (("queue", "declare", "x", "--lease-s", "inf"), "lease_s is inf, not seconds from 0 to 1000000000"),
     (("queue", "declare", "x", "--max-length", "-1"), "max_length is -1, not a number from 0 up"),
     (("queue", "declare", "x", "--replay", "frob"), "replay holds reasons, of crash"),
     (("submit", "a", "-q", "emails", "--wait", "-1"), "(see `runner submit --help`)"),
