@@ -10,6 +10,8 @@ from runner.broker.base import Base, text
 PAGE = 10
 """Entries read at once, each of which may have a body of 1 MiB."""
 TRIMMED_AT_ONCE = 200
+WHOLE = frozenset((b"id", b"body", b"priority"))
+"""Fields of an entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +33,12 @@ class History(Base):
     """What is kept of done tasks beside their markers."""
 
     def history(self) -> Iterator[Kept]:
-        """The done tasks whose bodies are kept, the newest first, a page at a time."""
+        """The done tasks whose bodies are kept, the newest first, a page at a time; without what another program put there."""
         key, last = self.keys.part("history"), "+"
         while page := self.client.xrevrange(key, last, "-", count=PAGE):
             for entry, fields in page:
-                yield Kept(text(entry), text(fields[b"id"]), text(fields[b"priority"]), fields[b"body"])
+                if fields.keys() >= WHOLE:
+                    yield Kept(text(entry), text(fields[b"id"]), text(fields[b"priority"]), fields[b"body"])
             last = f"({text(page[-1][0])}"
 
     def trim_history(self, now_ms: int) -> int:

@@ -185,9 +185,10 @@ end
 local function oldest_body()
   local row = call('XRANGE', HISTORY, '-', '+', 'COUNT', 1)[1]
   if not row then return nil end
-  local size = 0
-  for i = 1, #row[2], 2 do if row[2][i] == 'id' or row[2][i] == 'body' then size = size + #row[2][i + 1] end end
-  return row[1], size
+  local f = {}
+  for i = 1, #row[2], 2 do f[row[2][i]] = row[2][i + 1] end
+  -- What another program put there was never counted, and makes no room.
+  return row[1], f.id and f.body and f.priority and #f.id + #f.body or 0
 end
 
 local function drop_body(entry, size)

@@ -95,3 +95,16 @@ def test_where_somebody_deleted_the_bodies_their_bytes_are_no_longer_counted(que
 
     done(queue, "d")
     assert (dropped, queue.measure().counts["history_bytes"]) == (0, 5)
+
+
+def test_what_another_program_put_there_is_no_body_and_counts_for_nothing(queue: Queue) -> None:
+    key = queue.keys.part("history")
+    queue.client.xadd(key, {"id": "x" * 50}, id="1-1")
+    three(queue)
+    queue.client.xadd(key, {"foreign": "entry"})
+
+    found = [one.id for one in queue.history()]
+    dropped = queue.trim_history(int(queue.declaration.keep_done_s * 1000) + 2)
+
+    assert (found, dropped) == (["c", "b", "a"], 1)
+    assert queue.measure().counts["history_bytes"] == 15
