@@ -12,12 +12,13 @@ from runner.version import __version__
 
 if TYPE_CHECKING:
     from runner.handlers import Context, Fatal, Retry, task
-    from runner.producer import AsyncProducer, Producer
+    from runner.producer import AsyncProducer, NewTask, Producer
 
-__all__ = ["AsyncProducer", "Context", "Fatal", "Producer", "Retry", "__version__", "task"]
+__all__ = ["AsyncProducer", "Context", "Fatal", "NewTask", "Producer", "Retry", "__version__", "task"]
 
 _HOMES = {"Context": "runner.handlers", "Fatal": "runner.handlers", "Retry": "runner.handlers", "task": "runner.handlers"} | {
     "AsyncProducer": "runner.producer",
+    "NewTask": "runner.producer",
     "Producer": "runner.producer",
 }
 

@@ -18,6 +18,7 @@ from runner.broker.intake import CHUNK_TASKS
 from runner.broker.lane import AHEAD
 from runner.connect import TIMEOUT_S
 from runner.producer.chunks import Item, Submitted
+from runner.producer.prepare import check_wanted
 from runner.producer.producer import Producer
 from runner.producer.threads import Threads
 from runner.producer.waiting import Waiter
@@ -45,6 +46,7 @@ class AsyncProducer:
         wait_replicas_s: float = 1.0,
         encoding: str = "json",
     ) -> None:
+        check_wanted(wait_replicas, wait_replicas_s, retry_s)
         wanted: dict[str, Any] = {"wait_replicas": wait_replicas, "wait_replicas_s": wait_replicas_s, "encoding": encoding}
         make = partial(Producer, url, prefix, retry_s=retry_s, **wanted)
         self._calls = Threads(make, retry_s)

@@ -20,6 +20,8 @@ LONGEST_S = 10 * 366 * 86_400
 
 LONGEST_WAIT_S = 4.0
 """For replicas: a connection that hears nothing for 5 s counts as broken (runner/connect.py)."""
+MOST_REPLICAS = 2**31
+"""More than any Redis has; WAIT refuses what has no 64 bits, when the task is in already."""
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = tuple(a + b for a in _ALPHABET for b in _ALPHABET)
@@ -146,13 +148,15 @@ def prepared_item(
         raise
 
 
-def check_wanted(replicas: int, within_s: float) -> tuple[int, float]:
-    """Both as they are; ConfigError where they make no sense."""
-    if not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 0:
+def check_wanted(replicas: int, within_s: float, retry_s: float) -> tuple[int, float, float]:
+    """All as they are; ConfigError where they make no sense. A `retry_s` of nan was a call that never ended."""
+    if not isinstance(replicas, int) or isinstance(replicas, bool) or not 0 <= replicas < MOST_REPLICAS:
         raise ConfigError(f"`wait_replicas` is {shown(replicas)}, not a number of replicas, 0 for none")
-    if not 0.001 <= within_s <= LONGEST_WAIT_S:
+    if not 0.001 <= _real(within_s) <= LONGEST_WAIT_S:
         raise ConfigError(f"`wait_replicas_s` is {shown(within_s)}, not a number of seconds from 0.001 to {LONGEST_WAIT_S:g}")
-    return replicas, within_s
+    if not _real(retry_s) >= 0:
+        raise ConfigError(f"`retry_s` is {shown(retry_s)}, not a number of seconds from 0 up")
+    return replicas, within_s, retry_s
 
 
 def check_encoding(encoding: str) -> str:
@@ -176,8 +180,13 @@ def _text(name: str, value: object) -> str:
     raise RefusedError(f"`{name}` is {shown(value)}, not a string")
 
 
+def _real(value: object) -> float:
+    """The number, or nan, which is between no bounds."""
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+
+
 def _ms(name: str, value: object, least: float) -> int:
-    number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+    number = _real(value)
     if not least <= number <= LONGEST_S:
         raise RefusedError(f"`{name}` is {shown(value)}, not a number of seconds from {least:g} to {LONGEST_S}")
     return math.ceil(number * 1000)

@@ -46,7 +46,7 @@ class Producer:
         self._prefix = prefix
         self._lanes: dict[str, Lane] = {}
         self._encoding = check_encoding(encoding)
-        self._wanted = Wanted(*check_wanted(wait_replicas, wait_replicas_s), retry_s)
+        self._wanted = Wanted(*check_wanted(wait_replicas, wait_replicas_s, retry_s))
         with self._explained():
             self._broker = Broker(connect(self._url, retry_s=retry_s, client_name="runner-producer"), prefix)
 

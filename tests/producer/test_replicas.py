@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import redis
@@ -133,7 +134,15 @@ def test_behind_a_sentinel_the_replica_has_it(sentinel: SentinelServers) -> None
         assert waiting(sentinel.replica.url) == 1
 
 
-@pytest.mark.parametrize("wrong", [{"wait_replicas": -1}, {"wait_replicas": True}, {"wait_replicas_s": 0}, {"wait_replicas_s": 5}])
-def test_a_wish_that_makes_no_sense_is_refused(wrong: dict[str, float]) -> None:
+@pytest.mark.parametrize("make", [Producer, AsyncProducer])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"wait_replicas": -1}, {"wait_replicas": True}, {"wait_replicas": 2**63}),
+        *({"wait_replicas_s": 0}, {"wait_replicas_s": 5}, {"wait_replicas_s": "1"}),
+        *({"retry_s": -1}, {"retry_s": float("nan")}, {"retry_s": "1"}, {"retry_s": None}),
+    ],
+)
+def test_a_wish_that_makes_no_sense_is_refused(make: type[Producer | AsyncProducer], wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(wrong))):
-        Producer("unix:///nowhere.sock", **wrong)  # type: ignore[arg-type]
+        make("unix:///nowhere.sock", **wrong)
