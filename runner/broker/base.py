@@ -41,7 +41,7 @@ def counters(word: Any) -> Counters:
 
 def declaration_key(prefix: str, name: str) -> str:
     """Where a queue's declaration is; ConfigError for what is no name, which may hold what cannot even be sent."""
-    if not NAME.fullmatch(name):
+    if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ConfigError(f"queue {name!r}: {NAME_RULE}")
     return f"{{{queue_key(prefix, name)}}}:queue"
 

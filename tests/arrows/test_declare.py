@@ -55,6 +55,12 @@ def test_what_could_not_be_read_again_is_not_stored(client: redis.Redis, mode: s
     assert client.keys() == []
 
 
+@pytest.mark.parametrize("name", [None, 5, b"emails", "a b"])
+def test_a_name_that_is_none_is_told_as_such(client: redis.Redis, mode: str, name: str) -> None:
+    with pytest.raises(ConfigError, match=r"queue .*: a name has letters"):
+        Broker(client).open(name)
+
+
 def test_saying_the_same_again_changes_only_the_revision(client: redis.Redis, mode: str) -> None:
     queue = Broker(client).declare(Declaration("emails", mode=mode))
     submit(queue, "a")
