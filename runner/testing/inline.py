@@ -7,10 +7,12 @@ does not happen: no timeout strikes, nothing is killed, and a handler that exits
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from runner import handlers, invoke, program
@@ -44,7 +46,7 @@ class InlineChild:
         """Call the handler as the child does."""
         context = handlers.Context({**facts, "deadline_ms": int((time.time() + timeout_s) * 1000)}, self._stop, self._report)
         began_s, cpu_s = time.monotonic(), time.thread_time()
-        with _named(context.id):
+        with _named(context.id), _breakable():
             said = Outcome.of_reply(invoke.outcome_of(body, context, self._stop))
         outcome = judge(said, self._told, Reaped(0, 0.0, 0), oom_killed=False)
         told = (outcome.kind or Kind.CRASH, outcome.detail, outcome.result, outcome.after_s)
@@ -70,3 +72,24 @@ def _named(task_id: str) -> Iterator[None]:
         del os.environb[b"RUNNER_TASK_ID"]
         if before is not None:
             os.environb[b"RUNNER_TASK_ID"] = before
+
+
+@contextmanager
+def _breakable() -> Iterator[None]:
+    """Lets Ctrl-C end the test run: to `outcome_of` it is one more thing that a handler raised, to be recorded and tried again."""
+    before, pressed = signal.getsignal(signal.SIGINT), threading.Event()
+    if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def press(number: int, frame: FrameType | None) -> None:
+        pressed.set()
+        signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGINT, press)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed.is_set():
+        raise KeyboardInterrupt

@@ -103,6 +103,8 @@ class Stage:
         return events
 
     def _worker(self, queue: Queue, handlers: str, exec_command: str) -> list[dict[str, Any]]:
+        if handlers and exec_command:
+            raise ConfigError("`handlers` and `exec_command` are both given, and a pod has but one: leave one out")
         given = {"RUNNER_REDIS_URL": self._url, "RUNNER_QUEUE": queue.name, "RUNNER_POD": "test"}
         given |= {"RUNNER_HANDLERS": handlers} if handlers else {"RUNNER_EXEC": exec_command}
         path = os.pathsep.join(one or os.getcwd() for one in sys.path)  # noqa: PTH109 - as the test finds its modules

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,11 @@ async def endless(_: None) -> None:
 def wait(_: None) -> Any:
     with runner.Producer() as producer:
         return producer.wait("other", 1)
+
+
+@runner.task("stage.ctrl-c")
+def press(_: None) -> None:
+    signal.raise_signal(signal.SIGINT)
 
 
 @pytest.fixture
@@ -132,6 +138,22 @@ def test_a_cancelled_task_does_not_run(submit: Callable[..., str], runner_produc
 def test_a_test_that_declares_no_queue_is_told(run_next: RunNext) -> None:
     with pytest.raises(ConfigError, match="runner_queue"):
         run_next()
+
+
+def test_ctrl_c_ends_the_test_run_and_is_no_error_of_the_handler(submit: Callable[..., str], run_all: RunAll) -> None:
+    submit("stage.ctrl-c")
+
+    with pytest.raises(KeyboardInterrupt):
+        run_all()
+
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_pod_has_handlers_or_a_program(submit: Callable[..., str], run_next: RunNext) -> None:
+    submit("stage.note")
+
+    with pytest.raises(ConfigError, match="both given"):
+        run_next(handlers="tests.testing.test_stage", exec_command="true")
 
 
 def test_a_worker_process_runs_handlers_by_name_and_says_what_is_wrong_with_them(submit: Callable[..., str], run_next: RunNext) -> None:
