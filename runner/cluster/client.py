@@ -19,7 +19,7 @@ from kubernetes import client, config
 from urllib3.exceptions import HTTPError
 
 from runner.cluster.door import ACCOUNT
-from runner.cluster.facts import Pod, Raw, Snapshot, event_of, job_of, pod_of, scaled_job_of
+from runner.cluster.facts import Pod, Raw, ScaledJob, Snapshot, event_of, job_of, pod_of, scaled_job_of
 from runner.errors import ClusterError
 
 TIMEOUT_S = 10.0
@@ -127,6 +127,11 @@ class Kubernetes:
     def pods_of(self, job_uid: str) -> list[Pod]:
         """The pods of a Job as they are now."""
         return list(map(pod_of, self._all(self._path("api/v1", "pods"), labelSelector=f"batch.kubernetes.io/controller-uid={job_uid}")))
+
+    def scaled_job(self, name: str) -> ScaledJob | None:
+        """One ScaledJob as it is now."""
+        status, answer = self._ask("GET", self._path("apis/keda.sh/v1alpha1", "scaledjobs", name))
+        return scaled_job_of(json.loads(answer)) if status == 200 else None
 
     def delete_job(self, name: str, uid: str) -> bool:
         """Delete this very Job; its pods follow in the background."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from runner import logs
-from runner.cluster.facts import Pod, Snapshot
+from runner.cluster.facts import Pod, ScaledJob, Snapshot
 from runner.errors import ClusterError
 
 ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -26,6 +26,9 @@ class Cluster(Protocol):
 
     def pods_of(self, job_uid: str) -> list[Pod]:
         """The pods of a Job as they are now."""
+
+    def scaled_job(self, name: str) -> ScaledJob | None:
+        """One ScaledJob as it is now; None if there is none of this name."""
 
     def delete_job(self, name: str, uid: str) -> bool:
         """Delete this very Job and, in the background, its pods; False if it is gone or another has its name."""

@@ -7,7 +7,7 @@ what a living claim holds.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -102,11 +102,11 @@ class ClusterPass:
         """Have KEDA look again, pause what only fails, lift our own pauses."""
         looping = self._looping(self.seen.jobs)
         for one in self.seen.scaled_jobs:
-            self._write(one, "resumed", notices.resume(one))
+            self._write(one, "resumed", notices.resume)
             if looping:
                 self._pause(one)
             elif notices.WHY not in one.annotations:
-                self._write(one, "nudged", notices.nudge(one, self.seen.now_s))
+                self._write(one, "nudged", lambda now: notices.nudge(now, self.seen.now_s))
             if one.ready in ("False", "Unknown"):
                 self._find("keda", one.name, *self._keda_says(one), 0.0)
             if why := notices.reason(one):
@@ -126,19 +126,27 @@ class ClusterPass:
         kept = self.broker.starts(self.queue.name)
         before = Starts(**kept) if kept else Starts()
         after = noted(before, self.queue.turn(), jobs, self.seen.now_s)
-        # Should the pause be lifted, only Jobs that are made from here on count.
-        kept_now = Starts(after.turn, self.seen.now_s) if after.looping else after
-        if kept_now != before:
-            self.broker.note_starts(self.queue.name, asdict(kept_now))
+        if after != before:
+            self.broker.note_starts(self.queue.name, asdict(after))
         return after.looping
 
     def _pause(self, one: ScaledJob) -> None:
         why = f"{MOST} pods within {WITHIN_S / 60:.0f} min ended without claiming a task: look at their logs, mend image or settings"
-        if self._write(one, "paused", notices.pause(one, why)):
+        if self._write(one, "paused", lambda now: notices.pause(now, why)):
+            # Should the pause be lifted, only Jobs that are made from here on count.
+            self.broker.note_starts(self.queue.name, asdict(Starts(self.queue.turn(), self.seen.now_s)))
             self._find("paused", one.name, "paused by the controller", why, 0.0)
 
-    def _write(self, one: ScaledJob, word: str, changes: notices.Changes | None) -> bool:
+    def _write(self, one: ScaledJob, word: str, decide: Callable[[ScaledJob], notices.Changes | None]) -> bool:
+        """KEDA writes the status of an active ScaledJob at every poll, so what the snapshot shows is often too old: then look once more.
+
+        Seen: on a busy machine a pause was refused again and again, while 26 pods came to nothing.
+        """
+        changes = decide(one)
         done = changes is not None and self.cluster.annotate(one.name, one.version, changes)
+        if changes is not None and not done and (now := self.cluster.scaled_job(one.name)):
+            changes = decide(now)
+            done = changes is not None and self.cluster.annotate(now.name, now.version, changes)
         if done:
             self.did[word] += 1
             logs.event(f"ScaledJob {word}", queue=self.queue.name, scaled_job=one.name, changes=changes)

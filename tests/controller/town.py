@@ -77,6 +77,10 @@ class Town:
         """The pods of a Job as they are now."""
         return [one for one in self.things if isinstance(one, Pod) and one.job_uid == job_uid]
 
+    def scaled_job(self, name: str) -> ScaledJob | None:
+        """One ScaledJob as it is now."""
+        return next((one for one in self.things if isinstance(one, ScaledJob) and one.name == name), None)
+
     def delete_job(self, name: str, uid: str) -> bool:
         """Delete a Job with its pods."""
         gone = [one for one in self.things if isinstance(one, Job) and (one.name, one.uid) == (name, uid)]
