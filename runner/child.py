@@ -12,11 +12,14 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from runner.channels import Channels, read_all, tie_to, write_all
 from runner.errors import HandlersError
 from runner.tail import clip
+
+if TYPE_CHECKING:
+    from runner import handlers
 
 
 def main(channels: Channels, handlers: Sequence[str], command: str, result_file: str) -> NoReturn:
@@ -114,11 +117,18 @@ def _live_as_handlers(channels: Channels, reply: Reply, modules: Sequence[str]) 
         stop = handlers.Stop()
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # users' modules may have their own, and then it is theirs
             signal.signal(signal.SIGTERM, stop.on_term)
+            os.register_at_fork(after_in_child=lambda: _end_plainly(stop))
         context = handlers.Context(facts, stop, reply.progress)
         program.tell_id(context.id)
         outcome = invoke.outcome_of(read_all(channels.body_fd), context, stop)
         _flush()
         reply.send(outcome=outcome)
+
+
+def _end_plainly(stop: handlers.Stop) -> None:
+    """In the handler's own forks SIGTERM ends a process, as everywhere: a process pool that is closed waits for that."""
+    if signal.getsignal(signal.SIGTERM) == stop.on_term:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _flush() -> None:

@@ -95,3 +95,14 @@ def fork(payload: Any) -> str:
 def pool(payload: list[int]) -> list[int]:
     with multiprocessing.get_context("fork").Pool(2) as workers:
         return workers.map(abs, payload)
+
+
+@runner.task("terminates-a-fork")
+def terminates(payload: None) -> int | None:
+    hear, say = multiprocessing.Pipe()
+    process = multiprocessing.get_context("fork").Process(target=lambda: (say.send("here"), signal.pause()))
+    process.start()
+    hear.recv()
+    process.terminate()
+    process.join()
+    return process.exitcode

@@ -63,6 +63,14 @@ def test_a_handler_may_use_a_process_pool() -> None:
     assert (ending["kind"], ending["result"]) == ("done", "[1,2]")
 
 
+def test_sigterm_ends_a_process_that_a_handler_forked() -> None:
+    """As everywhere else. One that only took note of it left a closing process pool waiting until the timeout, one time in four."""
+    with parent("terminates-a-fork", modules=(STUBBORN,)) as process:
+        ending, _ = told(process)
+
+    assert (ending["kind"], ending["result"]) == ("done", str(-signal.SIGTERM))
+
+
 def test_a_log_that_nobody_reads_does_not_hold_up_the_timeout() -> None:
     with parent("prints-for-ever", timeout_s=0.5, grace_s=0.5) as process:
         assert process.stdout
