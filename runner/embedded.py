@@ -54,6 +54,7 @@ class EmbeddedServer:
         self.url = f"redis://127.0.0.1:{port}/0" if port else f"unix://{self.folder}/redis.sock?db=0"
         self._command = [program, *self._place(), "--dir", str(self.folder), *options]
         self._process: subprocess.Popen[bytes] | None = None
+        self._lifeline: int | None = None
 
     def __enter__(self) -> Self:
         try:
@@ -81,16 +82,17 @@ class EmbeddedServer:
 
     def _tied(self, to_log: dict[str, Any]) -> subprocess.Popen[bytes]:
         """The process, which the kernel kills when this one is gone without a word: nobody else knows of it."""
-        hears, self._lifeline = os.pipe()
+        hears, lifeline = os.pipe()
         try:
             process = subprocess.Popen(self._command, start_new_session=self._apart, pass_fds=[hears], **to_log)
             with suppress(AttributeError, OSError):  # no Linux: there it lives on after a SIGKILL
                 fcntl.fcntl(hears, fcntl.F_SETOWN, process.pid)
                 fcntl.fcntl(hears, fcntl.F_SETSIG, signal.SIGKILL)
                 fcntl.fcntl(hears, fcntl.F_SETFL, fcntl.fcntl(hears, fcntl.F_GETFL) | os.O_ASYNC)
+            self._lifeline = lifeline
             return process
         except OSError:
-            os.close(self._lifeline)
+            os.close(lifeline)
             raise
         finally:
             os.close(hears)
@@ -135,4 +137,6 @@ class EmbeddedServer:
             self._process.send_signal(number)
             self._process.wait(STOP_S)
             self._process = None
+        if self._lifeline is not None:
             os.close(self._lifeline)
+            self._lifeline = None
