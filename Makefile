@@ -9,7 +9,7 @@ WORKERS ?= 2
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all chaos chaos-smoke bench kind-up kind-test kind-test-more kind-demo kind-down lint lock docs pages pictures manifests clean release version
+.PHONY: help venv demo test test-all test-slow chaos chaos-smoke bench kind-up kind-test kind-test-more kind-demo kind-down lint lock docs pages pictures manifests clean release version
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ test: lint ## checks and tests on the embedded server, under 3 minutes
 
 test-all: lint ## all tests in full: embedded server, redis-server, Cluster and Sentinel
 	$(BIN)/python -m pytest -n $(WORKERS) --full $(ARGS)
+
+test-slow: $(VENV)/.test ## what make test leaves out for its length: small runs of bench, chaos, demo and release
+	$(BIN)/python -m pytest -n $(WORKERS) -m slow --full $(ARGS)
 
 chaos: $(VENV)/.test ## 2,000 tasks in each mode while workers, controllers and Redis are killed (SEED=7)
 	$(BIN)/python -m chaos --seed $(SEED) $(ARGS)

@@ -38,6 +38,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Func
     if config.getoption("--full"):
         return
     for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.skip(reason="takes long: make test-slow, make test-all"))
         if COSTLY & set(getattr(item, "fixturenames", ())) and not item.get_closest_marker("cheap"):
             item.add_marker(pytest.mark.skip(reason="needs Cluster or Sentinel: make test-all"))
 

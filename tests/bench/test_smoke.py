@@ -27,6 +27,7 @@ EXPECTED = {
 TARGETS = {"one": 2, "bulk": 4, "worker": 2, "trips": 2, "controller": 26, "memory": 0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_section_has_its_figures_and_its_targets(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = tmp_path / "said.json"

@@ -10,6 +10,7 @@ from chaos import plan
 from chaos.__main__ import main
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_and_nothing_settled_twice_in_a_small_storm(tmp_path: Path, capfd: pytest.CaptureFixture[str], mode: str) -> None:
     code = main(["--tasks", "12", "--seed", "3", "--mode", mode, "--out", str(tmp_path)])
 

@@ -48,6 +48,7 @@ def test_the_shipped_photos_become_thumbnails_and_a_sheet_through_all_troubles(t
     assert "dead letters  1 (1 crash), buried 2, replayed 1" in said
 
 
+@pytest.mark.slow
 def test_a_broken_image_is_a_dead_letter_and_the_others_are_done(tmp_path: Path) -> None:
     images, out = tmp_path / "images", tmp_path / "out"
     images.mkdir()
@@ -78,6 +79,7 @@ def test_what_did_not_happen_in_time_is_told_and_fails(tmp_path: Path) -> None:
     assert "What became of each task" in said
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc")
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_ends_every_process(tmp_path: Path, times: int) -> None:

@@ -23,6 +23,7 @@ task(7)
 """
 
 
+@pytest.mark.slow
 def test_a_users_program_passes_strict_mypy_and_a_wrong_one_does_not(tmp_path: Path) -> None:
     bad = tmp_path / "bad.py"
     bad.write_text(BAD)

@@ -32,6 +32,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_quick_start_passes_with_nothing_but_the_wheel_and_what_it_depends_on(source: Path, tmp_path: Path) -> None:
     packed = pack.python_packages(source, tmp_path, EPOCH_S)
     (wheel,) = tmp_path.glob(f"runner-{runner.__version__}-py3-none-any.whl")
