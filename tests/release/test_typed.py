@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 GOOD = Path(__file__).with_name("typed_user.py")
 CACHE = GOOD.parents[2] / ".mypy_cache/users"
 """Kept from run to run: without it each costs mypy what all of redis-py costs."""
