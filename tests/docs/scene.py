@@ -217,7 +217,8 @@ def _plain(line: str) -> list[str] | None:
 
 
 def redis_cli(url: str, words: list[str]) -> str:
-    """What redis-cli prints where its output is no terminal."""
+    """What redis-cli prints where its output is no terminal; a page's port is that of `runner dev`."""
+    words = words[2:] if words[0] == "-p" else words
     with redis.Redis.from_url(url) as client:
         connection = client.connection_pool.get_connection()
         try:
