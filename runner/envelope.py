@@ -162,7 +162,7 @@ def _limit(fields: Mapping[str, Any], name: str) -> int | None:
         return None
     number = whole(value)
     if number is None:
-        raise Fault(f"`{name}` is {shown(value)}, not a whole number from 0 up")
+        raise Fault(f"`{name}` is {shown(value)}, not a whole number from 0 to {MAX_WHOLE}")
     return number
 
 

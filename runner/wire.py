@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from runner.envelope import KNOWN, PAYLOAD_NAMES, TYPE_NAMES, Fault, shown, text_fault, to_task, whole
+from runner.envelope import KNOWN, MAX_WHOLE, PAYLOAD_NAMES, TYPE_NAMES, Fault, shown, text_fault, to_task, whole
 from runner.errors import UnencodableError, UnreadableError
 from runner.netstrings import flat_pairs
 from runner.tasks import Task
@@ -74,7 +74,7 @@ def _limits(**limits: int | None) -> dict[str, int]:
     given = {name: value for name, value in limits.items() if value is not None}
     for name, value in given.items():
         if whole(value) is None:
-            raise UnencodableError(f"`{name}` is {shown(value)}, not a whole number from 0 up")
+            raise UnencodableError(f"`{name}` is {shown(value)}, not a whole number from 0 to {MAX_WHOLE}")
     return given
 
 

@@ -199,7 +199,7 @@ def test_a_word_that_only_looks_like_null_costs_nothing() -> None:
         ({"task_id": "\0"}, "`task_id` holds a NUL character"),
         ({"task_id": "\ud800"}, "`task_id` holds half a surrogate pair"),
         ({"key": ""}, "`key` is empty"),
-        ({"version": -1}, "`version` is -1, not a whole number from 0 up"),
+        ({"version": -1}, "`version` is -1, not a whole number from 0 to 9007199254740991"),
         ({"timeout_ms": 1.5}, "`timeout_ms` is 1.5"),
         ({"max_retries": True}, "`max_retries` is True"),
     ],
