@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from runner.cli.common import examples
+from runner.errors import ConfigError
 
 
 def add_to(app: typer.Typer) -> None:
@@ -54,4 +55,9 @@ def dev(
 def _module(name: str) -> str:
     """`shop/tasks.py` is what a shell completes; its module is shop.tasks."""
     name = name.strip()
-    return name.removesuffix(".py").removeprefix("./").replace("/", ".") if name.endswith(".py") else name
+    if not name.endswith(".py"):
+        return name
+    path = os.path.relpath(name)
+    if path.startswith(".."):
+        raise ConfigError(f"{name} is not below this folder, so no module of it: change into its folder, and name it from there")
+    return path.removesuffix(".py").replace("/", ".")

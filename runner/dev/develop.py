@@ -46,11 +46,18 @@ def _check(plan: Plan) -> None:
         Declaration(name, mode=plan.mode)
     if plan.handlers and plan.exec:
         raise ConfigError("tasks are handled by Python modules or by a program: give handlers or --exec, not both")
-    program = shlex.split(plan.exec)[0] if plan.exec else ""
-    if program and not shutil.which(program):
-        raise ConfigError(f"--exec names {program!r}, and no such program is on PATH")
+    _check_program(plan.exec)
     if plan.url and plan.port:
         raise ConfigError("--port is for the embedded server, and a Redis was named: leave one of the two out")
+
+
+def _check_program(command: str) -> None:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ConfigError(f"--exec is {command!r}, which cannot be split into words: {error}") from error
+    if command and not shutil.which(words[0] if words else ""):
+        raise ConfigError(f"--exec names {words[0] if words else ''!r}, and no such program is on PATH")
 
 
 def _server(port: int) -> EmbeddedServer:

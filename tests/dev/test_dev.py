@@ -132,6 +132,9 @@ def test_on_ones_own_redis_a_queue_declared_later_is_worked_and_ctrl_c_hands_a_t
     ("options", "wrong"),
     [
         (("--exec", "no-such-program -x"), "--exec names 'no-such-program', and no such program is on PATH"),
+        (("--exec", '"cat'), "cannot be split into words: No closing quotation"),
+        (("--exec", " "), "--exec names ''"),
+        (("../shop/resize.py",), "../shop/resize.py is not below this folder"),
         (("resize", "--exec", "cat"), "give handlers or --exec, not both"),
         (("--mode", "heap"), "mode 'heap' is neither stream nor list"),
         (("--queue", "a b"), "queue 'a b': a name has letters"),
