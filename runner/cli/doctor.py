@@ -60,7 +60,8 @@ def of_redis(broker: Broker, queue: str, role: str) -> tuple[list[Fault], list[s
         raise UndeclaredQueueError(queue)
     queues = [one for one in opened.values() if not isinstance(one, RunnerError)]
     look.find("Redis's version, persistence and memory", lambda: _servers(broker))
-    look.found += [*_login(broker, role, next(iter(opened), queue or "queue")), *_clock(broker)]
+    look.found += _login(broker, role, next(iter(opened), queue or "queue"))
+    look.find("the clock", lambda: _clock(broker))
     look.found += [("settings", said) for said in contradictions.of_settings(os.environ, known)]
     look.find("the controller", lambda: _controller(broker))
     look.find("keys", lambda: _keys(broker, opened, all_=not queue))

@@ -109,6 +109,15 @@ def test_a_login_that_may_not_ask_the_server_is_told_so(queue: Queue, said: Say,
     assert unseen.startswith("Redis's version, persistence and memory: not looked at, this login may not: ") and "info" in unseen
 
 
+def test_a_login_that_may_read_alone_is_judged(queue: Queue, said: Say, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with user(url, "-@all", "+@read", "+@connection") as login:
+        monkeypatch.setenv("RUNNER_REDIS_URL", login)
+        lines = faults(said, "--role", "producer")
+
+    assert any(one.startswith("login: this login may not run scripts") for one in lines)
+    assert any(one.startswith("the clock: not looked at") for one in lines)
+
+
 def test_the_login_of_a_worker_is_judged_though_it_may_not_list_queues(
     queue: Queue, said: Say, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
