@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runner.cli.common import AnyQueue, Json, age, chosen, examples, opened_broker
+from runner.cli.common import AnyQueue, Json, age, chosen, each_asked, examples, opened_broker
 from runner.cli.completion import task_types
 from runner.cli.letters import Choice, Found, chosen_letters, newest_of
 from runner.cli.output import say_json
 from runner.cli.pages import batched, say_rows, say_values
 from runner.cli.progress import advancing
-from runner.errors import ConfigError, RunnerError, TaskUnknownError, UndeclaredQueueError
+from runner.errors import ConfigError, TaskUnknownError
 from runner.outcome import Kind
 
 if TYPE_CHECKING:
@@ -203,13 +203,10 @@ def _matching(broker: Broker, queue: str, choice: Choice) -> tuple[list[Work], i
 
 def _readable(broker: Broker, queue: str) -> tuple[list[Queue], int]:
     """One queue, or all that can be read; the others are told, and are the exit code."""
-    if queue:
-        return [broker.open(queue)], 0
-    opened = list(broker.each().values())
-    broken = [one for one in opened if isinstance(one, RunnerError) and not isinstance(one, UndeclaredQueueError)]
-    for error in broken:
-        print("runner:", error, file=sys.stderr)
-    return [one for one in opened if not isinstance(one, RunnerError)], int(bool(broken))
+    asked, broken = each_asked(broker, queue, lambda one: (one, one.measure()))  # where its keys are of another type, only that tells
+    for said in broken.values():
+        print("runner:", said, file=sys.stderr)
+    return [one for one, _ in asked], int(bool(broken))
 
 
 def _number(queues: list[Queue]) -> int:

@@ -115,6 +115,16 @@ def test_a_queue_that_cannot_be_read_hides_no_letter_of_another(queue: Queue, sa
     assert (code, out) == (1, "4 found, 4 replayed\n")
 
 
+def test_a_queue_whose_keys_are_of_another_type_hides_no_letter_of_another(queue: Queue, said: Say) -> None:
+    four(queue)
+    Broker(queue.client).declare(Declaration("other"))
+    queue.client.set("{other}:dead", "a text")
+
+    code, out, err = said("dead", "ls", "--json")
+
+    assert (code, len(json.loads(out)), err.count("\n")) == (1, 4, 1) and "WRONGTYPE" in err
+
+
 def test_purging_without_a_terminal_needs_a_yes(queue: Queue, said: Say) -> None:
     four(queue)
 
