@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+from pathlib import Path
 from typing import cast
 
 import typer
@@ -20,6 +22,9 @@ EPILOG = (
 )
 # Typer brings its own click since 0.20; what its errors derive from is the same in both.
 UsageFault: type[Exception] = cast(type[Exception], typer.BadParameter.__mro__[2])
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What a disk says that takes no more of the output."""
 
 app = typer.Typer(
     name="runner",
@@ -79,10 +84,24 @@ def _failed(said: str, code: int) -> int:
 
 def main() -> None:
     """The entry point."""
+    _open_streams()
     try:
         code = run(sys.argv[1:])
         sys.stdout.flush()
     except BrokenPipeError:  # `runner dead ls | head`: the reader has what it wanted
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        code = _failed(f"the output cannot be written: {error.strerror}", 1)
+    else:
+        sys.exit(code)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is not written yet would fail once more
     sys.exit(code)
+
+
+def _open_streams() -> None:
+    """Where a daemon closed them, Python has None in their place, and a connection would get their numbers."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115  (for as long as the process lives)

@@ -56,6 +56,8 @@ def status(
     """Show what waits, runs and is dead in each queue, what KEDA thinks of it, and whether the controller runs."""
     if watch and (usage or as_json):
         raise typer.BadParameter("--watch goes with neither --usage nor --json")
+    if (cpu_hour or gib_hour) and not usage:
+        raise typer.BadParameter("--cpu-hour and --gib-hour go with --usage")
     if usage:
         from runner.cli.usage import show
 

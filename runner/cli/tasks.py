@@ -65,6 +65,8 @@ def _payload(text: str) -> Any:
     try:
         if text == "-":
             text = sys.stdin.buffer.read().decode("utf-8-sig")
+            if not text.strip():  # what should have written it failed; a task without payload is not what was meant
+                raise RefusedError("stdin holds no payload: send null where none is meant")
         return json.loads(text) if text.strip() else None
     except UnicodeDecodeError as error:
         raise RefusedError(f"the payload is not UTF-8: byte {error.start} is 0x{error.object[error.start]:02x}") from error

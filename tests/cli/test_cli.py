@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,6 +35,15 @@ def test_a_payload_comes_from_stdin(queue: Queue) -> None:
     subprocess.run(command, input='["ü", 130775545883395173]'.encode(), check=True, capture_output=True, timeout=60)
 
     assert json.loads(claim(queue).body)["payload"] == ["ü", 130775545883395173]
+
+
+def test_an_empty_stdin_is_no_payload(queue: Queue) -> None:
+    command = [sys.executable, "-m", "runner.cli", "submit", "a", "-", "-q", "emails"]
+
+    done = subprocess.run(command, input="\n", capture_output=True, text=True, timeout=60)
+
+    assert (done.returncode, done.stderr) == (2, "runner: stdin holds no payload: send null where none is meant\n")
+    assert queue.measure().waiting == 0
 
 
 def test_submit_waits_for_the_result_of_a_real_worker(queue: Queue, url: str, said: Any) -> None:
@@ -67,6 +77,7 @@ WRONG = [
     (("submit", "a", "-q", "emails", "--wait", "-1"), "(see `runner submit --help`)"),
     (("frob",), "No such command 'frob'"),
     ((), "Missing command"),
+    (("status", "--cpu-hour", "0.04"), "--cpu-hour and --gib-hour go with --usage"),
     (("--redis-url", "http://x", "status"), "RUNNER_REDIS_URL"),
 ]
 
@@ -193,6 +204,21 @@ def test_help_is_quick_to_import() -> None:
     loaded = "import sys, runner.cli; print([m for m in ('redis', 'orjson', 'pydantic', 'rich.console', 'msgpack') if m in sys.modules])"
 
     assert subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_a_full_disk_is_one_line(queue: Queue) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-m", "runner.cli", "status"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+
+    assert (done.returncode, done.stderr) == (1, "runner: the output cannot be written: No space left on device\n")
+
+
+def test_streams_that_a_daemon_closed_are_no_error(queue: Queue) -> None:
+    shell = ["sh", "-c", f"exec {sys.executable} -m runner.cli status <&- >&-"]
+
+    done = subprocess.run(shell, stderr=subprocess.PIPE, timeout=60)
+
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_a_closed_pipe_is_no_error(queue: Queue) -> None:
