@@ -129,6 +129,7 @@ class Session:
 
     def _tend(self) -> None:
         """A scaler for each queue; none starts workers while their handlers cannot be imported."""
+        self._declare()  # anew after a FLUSHALL, which is quickly typed on such a machine
         for name in self._plan.queues or self._broker.names():
             if name not in self._scalers:
                 self._scale(name)

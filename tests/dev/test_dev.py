@@ -128,6 +128,19 @@ def test_on_ones_own_redis_a_queue_declared_later_is_worked_and_ctrl_c_hands_a_t
         assert broker.open("letters").declaration.mode == "list"
 
 
+def test_queues_that_were_asked_for_are_there_again_after_redis_was_emptied(tmp_path: Path, url: str) -> None:
+    client = connect(url)
+    with running(tmp_path, "--queue", "emails", "--mode", "list", RUNNER_REDIS_URL=url) as dev, Producer(url) as producer:
+        dev.await_event("serving")
+
+        client.flushall()
+        until(lambda: Broker(client).names() == ["emails"], within_s=30)
+
+        assert producer.wait(producer.submit("runner.echo", 1, queue="emails").id, 30) == 1
+        assert Broker(client).open("emails").declaration.mode == "list"
+    client.close()
+
+
 @pytest.mark.parametrize(
     ("options", "wrong"),
     [
