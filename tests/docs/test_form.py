@@ -48,3 +48,9 @@ def test_a_picture_is_small_and_fetches_nothing(picture: Path) -> None:
     assert len(text) < 40_000
     assert "url(http" not in text
     assert "href" not in text
+
+
+def test_the_site_has_each_page_once() -> None:
+    named = re.findall(r"^ +- ([\w-]+\.md)$|^  - (index\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+
+    assert sorted(one or first for one, first in named) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
