@@ -18,6 +18,7 @@ from runner.queue import Declaration
 READY_FILE = "/tmp/runner-ready"
 CA_FOLDER = "/etc/runner/ca"
 URL = re.compile(r"(rediss?)(?:\+(sentinel|cluster))?://([^/?#@ ]+)(?:/([A-Za-z0-9._-]+))?(?:/([0-9]+))?/?")
+LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 Data = dict[str, Any]
 
 
@@ -44,6 +45,14 @@ class Options:
     sentinel_username_key: str = ""
     sentinel_password_key: str = ""
     ca_key: str = ""
+
+    def __post_init__(self) -> None:
+        """Raise ConfigError for what Kubernetes would refuse, or KEDA take without a word."""
+        for word, name in (("release", self.release), ("namespace", self.namespace)):
+            if not LABEL.fullmatch(name):
+                raise ConfigError(f"{word} is {name!r}: Kubernetes takes lower-case letters, digits and `-`, at most 63")
+        if not self.image or re.search(r"\s", self.image):
+            raise ConfigError(f"image is {self.image!r}, which names none")
 
     @property
     def full_name(self) -> str:

@@ -36,6 +36,8 @@ MEANINGS = {
     "sentinel_password_key": "The Secret's entry with the Sentinels' password.",
     "ca_key": "The Secret's entry with the authority that signed Redis's certificate.",
 }
+LEAST = {"max_replicas": 1, "polling_interval_s": 1, "start_s": 1}
+"""As the chart's schema has it; of all other numbers 0."""
 WORDS_OF_YAML = ("true", "false", "yes", "no", "on", "off", "null", "y", "n")
 
 
@@ -64,7 +66,8 @@ def _sign(command: Any) -> None:
     hints: dict[str, Any] = {"queue": DeclaredQueue}
     for field in fields(Options):
         hints[field.name] = type(field.default) | None
-        option = typer.Option(None, help=_meaning(field.name, field.default))
+        least = None if isinstance(field.default, str) else LEAST.get(field.name, 0)
+        option = typer.Option(None, min=least, help=_meaning(field.name, field.default))
         signs.append(inspect.Parameter(field.name, kind, annotation=hints[field.name], default=option))
     command.__signature__, command.__annotations__ = inspect.Signature(signs), hints
 

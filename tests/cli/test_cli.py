@@ -77,6 +77,9 @@ WRONG = [
     (("submit", "a", "-q", "emails", "--wait", "-1"), "(see `runner submit --help`)"),
     (("frob",), "No such command 'frob'"),
     ((), "Missing command"),
+    (("keda", "emails", "--max-replicas", "0"), "Invalid value for '--max-replicas'"),
+    (("keda", "emails", "--namespace", "My Shop"), "namespace is 'My Shop': Kubernetes takes lower-case letters"),
+    (("keda", "emails", "--image", ""), "image is '', which names none"),
     (("status", "--cpu-hour", "0.04"), "--cpu-hour and --gib-hour go with --usage"),
     (("--redis-url", "http://x", "status"), "RUNNER_REDIS_URL"),
 ]
