@@ -82,7 +82,7 @@ class ClusterPass:
     def jobs(self) -> None:
         """Name the Jobs that cannot start, delete those that are over, and those on lost nodes."""
         holding = holders.uids(self.queue.holdings()) if self.seen.jobs else set()
-        for one in stuck(self.seen, holding, self.sight.stuck_s):
+        for one in stuck(self.seen, holding, self.sight.stuck_s, self.sight.silence.nodes):
             self._find("stuck", one.job.name, one.reason, one.message, one.job.created_s)
             if one.over and stands(one, self.cluster.pods_of(one.job.uid), holders.uids(self.queue.holdings())):
                 self._delete(one.job.name, one.job.uid, f"it never started: {one.reason}")

@@ -21,9 +21,9 @@ LOST_S = 15.0
 SILENT = "NodeSilent"
 """Our word for a pod that its node has not taken up. Kubernetes goes on sending pods to a frozen node until it counts as NotReady, after
 some 50 s, and gives them up half a minute later; meanwhile KEDA counts their Jobs as running."""
-SILENT_S, GIVEN_UP_S = 10.0, 20.0
-"""How long after its scheduling such a pod is named, and its Job is over. A node that 80 pods came to at once took 20 s and more for some
-of them, and wrote of others all the time: so that counts as an answer, whatever their queue."""
+SILENT_S, LOST_NODE_S, GIVEN_UP_S = 10.0, 15.0, 60.0
+"""For how long nothing was heard of its node when such a pod is named, and when its Job is over: where a claim has expired on that node
+too, and where nothing else speaks against it. A starved node to which 80 pods came at once wrote of none of them for half a minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +41,18 @@ def waiting(seen: Snapshot) -> Iterator[Job]:
     return (one for one in seen.jobs if not one.ended and not one.suspended)
 
 
-def stuck(seen: Snapshot, holders: Collection[str], after_s: float) -> list[Stuck]:
-    """Jobs that cannot start, with why. One made by an older specification is over at once: what was wrong there may be mended by now."""
+def stuck(seen: Snapshot, holders: Collection[str], after_s: float, lost: Collection[str] = ()) -> list[Stuck]:
+    """Jobs that cannot start, with why. One made by an older specification is over at once: what was wrong there may be mended by now.
+
+    `lost` names nodes on which a claim has expired.
+    """
     newest = {one.name: one.generation for one in seen.scaled_jobs}
     found = []
     for job in waiting(seen):
         pods = list(seen.pods_of(job))
         if startable(pods, holders) and (why := _why(job, pods, seen)):
             old = job.generation < newest.get(job.scaled_job, 0)
-            found.append(Stuck(job, *why, over=old or seen.now_s - job.created_s > after_s or _given_up(pods, seen)))
+            found.append(Stuck(job, *why, over=old or seen.now_s - job.created_s > after_s or _given_up(pods, seen, lost)))
     return found
 
 
@@ -78,16 +81,17 @@ def _why(job: Job, pods: Collection[Pod], seen: Snapshot) -> tuple[str, str] | N
 def silent_s(pod: Pod, seen: Snapshot) -> float:
     """For how long nothing was heard of a node that has not taken up a pod; 0 if it took it up."""
     waits = pod.node and pod.scheduled_s and not pod.heard_s
-    return seen.now_s - max(pod.scheduled_s, _heard_s(pod.node, seen)) if waits else 0.0
+    return seen.now_s - max(pod.scheduled_s, heard_s(pod.node, seen)) if waits else 0.0
 
 
-def _heard_s(node: str, seen: Snapshot) -> float:
+def heard_s(node: str, seen: Snapshot) -> float:
+    """When a node was last heard of any pod, of whatever queue; 0 for never."""
     everywhere = seen.everywhere or seen.pods
     return max((one.heard_s for one in everywhere.values() if one.node == node), default=0.0)
 
 
-def _given_up(pods: Collection[Pod], seen: Snapshot) -> bool:
-    return any(silent_s(one, seen) > GIVEN_UP_S for one in pods)
+def _given_up(pods: Collection[Pod], seen: Snapshot, lost: Collection[str]) -> bool:
+    return any(silent_s(one, seen) > (LOST_NODE_S if one.node in lost else GIVEN_UP_S) for one in pods)
 
 
 def _last(seen: Snapshot, uid: str, reasons: Collection[str]) -> tuple[str, str] | None:

@@ -10,8 +10,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from runner.cluster import Job, Pod, Snapshot
-from runner.controller.jobs import waiting
+from runner.controller.jobs import heard_s, waiting
 
+QUIET_S = 5.0
+"""For how long nothing was heard of a silent node when the claim expired. One that is only busy, with late heartbeats and pods whose end it
+has not written yet, writes of others all the time."""
 FRESH_S = 120.0
 """How long a node counts as silent after a claim expired there though its pod was not gone; then Kubernetes has given its pods up."""
 
@@ -33,6 +36,7 @@ def deserted(seen: Snapshot, holders: Collection[str], known: Silence) -> list[J
     """Jobs whose pods all held something, hold nothing any more, and have not ended, on nodes that are silent."""
 
     def is_so(pod: Pod) -> bool:
-        return not pod.ended and pod.uid in known.held and pod.uid not in holders and pod.node in known.nodes
+        return not pod.ended and pod.uid in known.held and pod.uid not in holders and pod.node in silent
 
+    silent = {node for node, at in known.nodes.items() if heard_s(node, seen) < at - QUIET_S}
     return [job for job in waiting(seen) if (pods := list(seen.pods_of(job))) and all(map(is_so, pods))]

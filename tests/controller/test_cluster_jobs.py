@@ -79,19 +79,21 @@ def sent(ago_s: float, number: int = 0, **more: Any) -> Any:
     [
         pytest.param((sent(9),), [], id="the node has time"),
         pytest.param((sent(11),), [(SILENT, False)], id="it is named"),
-        pytest.param((sent(21),), [(SILENT, True)], id="it is given up"),
-        pytest.param((sent(21, heard_s=NOW_S - 20),), [], id="the node took it up"),
-        pytest.param((sent(21, node="", scheduled_s=0.0),), [], id="it has no node yet"),
-        pytest.param((sent(21), sent(40, 1, heard_s=NOW_S - 25)), [(SILENT, True)], id="the node answered before, not since"),
-        pytest.param((sent(21), sent(40, 1, heard_s=NOW_S - 3)), [], id="the node is only slow"),
+        pytest.param((sent(16),), [(SILENT, True)], id="it is given up"),
+        pytest.param((sent(59, node="starved"),), [(SILENT, False)], id="no claim expired there: it has time"),
+        pytest.param((sent(61, node="starved"),), [(SILENT, True)], id="no claim expired there: it is given up"),
+        pytest.param((sent(16, heard_s=NOW_S - 15),), [], id="the node took it up"),
+        pytest.param((sent(16, node="", scheduled_s=0.0),), [], id="it has no node yet"),
+        pytest.param((sent(16), sent(40, 1, heard_s=NOW_S - 20)), [(SILENT, True)], id="the node answered before, not since"),
+        pytest.param((sent(16), sent(40, 1, heard_s=NOW_S - 3)), [], id="the node is only slow"),
         pytest.param((sent(30), sent(40, 1, heard_s=NOW_S - 12)), [(SILENT, False)], id="the node fell silent a moment ago"),
-        pytest.param((sent(21), sent(40, 1, heard_s=NOW_S - 3, queue="images")), [], id="the node answers for another queue"),
-        pytest.param((sent(21), sent(40, 1, heard_s=NOW_S - 3, node="node-2")), [(SILENT, True)], id="another node answers"),
-        pytest.param((sent(21), pod(uid="other")), [], id="another pod of the Job runs"),
+        pytest.param((sent(16), sent(40, 1, heard_s=NOW_S - 3, queue="images")), [], id="the node answers for another queue"),
+        pytest.param((sent(16), sent(40, 1, heard_s=NOW_S - 3, node="node-2")), [(SILENT, True)], id="another node answers"),
+        pytest.param((sent(16), pod(uid="other")), [], id="another pod of the Job runs"),
     ],
 )
 def test_a_job_whose_pod_no_node_takes_up_is_named_and_soon_over(things: tuple[Any, ...], expected: list[tuple[str, bool]]) -> None:
-    found = stuck(seen(job(created_s=NOW_S - 40), *things).of("emails"), (), GRACE_S)
+    found = stuck(seen(job(created_s=NOW_S - 40), *things).of("emails"), (), GRACE_S, {"node-1"})
 
     assert [(one.reason, one.over) for one in found] == expected
 

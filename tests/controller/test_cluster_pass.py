@@ -206,7 +206,7 @@ def test_a_stuck_job_whose_pod_started_meanwhile_is_left(url: str, mode: str) ->
 def test_a_pod_on_a_node_that_does_not_take_it_up_makes_room_for_another_at_once(url: str, mode: str) -> None:
     broker, queue = declared(url, mode)
     submit(queue, 1)
-    town = Town(job(created_s=time.time()), pending(node="node-1", created_s=time.time(), scheduled_s=time.time() - 21))
+    town = Town(job(created_s=time.time()), pending(node="node-1", created_s=time.time(), scheduled_s=time.time() - 61))
 
     one_pass(broker, town)
 
@@ -217,7 +217,7 @@ def test_a_pod_on_a_node_that_does_not_take_it_up_makes_room_for_another_at_once
 
 def test_a_pod_that_its_node_took_up_since_the_snapshot_is_left(url: str, mode: str) -> None:
     broker, _ = declared(url, mode)
-    sent = pending(node="node-1", created_s=time.time(), scheduled_s=time.time() - 21)
+    sent = pending(node="node-1", created_s=time.time(), scheduled_s=time.time() - 61)
     town = Town(job(created_s=time.time()), replace(sent, heard_s=time.time()), past=(sent,))
 
     one_pass(broker, town)

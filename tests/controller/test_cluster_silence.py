@@ -33,6 +33,17 @@ def test_a_job_is_deserted_when_others_took_the_tasks_of_its_silent_node(one: An
     assert deserted(seen(its, one), holders, KNOWN) == ([its] if ends else [])
 
 
+@pytest.mark.parametrize(
+    ("heard_s", "queue", "ends"),
+    [(NOW_S - 6, "emails", True), (NOW_S - 4, "emails", False), (NOW_S + 1, "emails", False), (NOW_S + 1, "images", False)],
+)
+def test_a_node_that_writes_of_any_pod_is_only_busy(heard_s: float, queue: str, ends: bool) -> None:
+    """Seen: with 80 pods at once a claim may expire, and pods that are done may look alive for most of a minute."""
+    part = seen(job(), pod(), pod(3, heard_s=heard_s, queue=queue)).of("emails")
+
+    assert bool(deserted(part, (), KNOWN)) is ends
+
+
 def test_what_is_gone_or_long_ago_is_forgotten() -> None:
     known = Silence({UIDS[0], UIDS[1]}, {"node-1": NOW_S - FRESH_S, "node-2": NOW_S - 1})
 

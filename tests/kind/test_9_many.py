@@ -44,7 +44,8 @@ def pass_ms(shop: Shop) -> list[int]:
 
 
 def test_a_hundred_idle_queues_cost_little(many: Shop) -> None:
-    took_ms = until(lambda: pass_ms(many), 180, every_s=2)
+    # The first one declares all queues.
+    took_ms = until(lambda: len(found := pass_ms(many)) >= 3 and found, 180, every_s=2)
     began_s = time.monotonic()
     shown = status(many, "")
     status_s = time.monotonic() - began_s

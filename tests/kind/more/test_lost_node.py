@@ -74,7 +74,7 @@ def test_tasks_of_a_lost_node_run_on_another_and_are_done_once_when_it_is_back(t
     took_s = again_s(two, tasks)
     print(f"\n    running again, all of a queue, after the node was lost (lease {LEASE_S} s): {({q: round(s) for q, s in took_s.items()})}")
     # Where pods keep away from each other, the next one goes elsewhere at once; else Kubernetes may send it to the lost node until that
-    # counts as NotReady, after some 50 s, and the controller has each such pod given up after 20 s.
+    # counts as NotReady, after some 50 s, and the controller has each such pod given up after 15 s.
     assert max(s for queue, s in took_s.items() if queue.startswith("apart")) <= LEASE_S + 20
     assert max(took_s.values()) <= 90
     by = {task_id: json.loads(two.done(queue, [task_id], within_s=240)[0].result)["pod"] for queue, task_id in tasks}
