@@ -16,7 +16,7 @@ from runner.broker import Broker, Queue
 from runner.broker.claims import CHUNK
 from runner.cluster import Cluster, Job, ScaledJob, Snapshot
 from runner.controller import holders, notices
-from runner.controller.jobs import abandoned, stands, stuck
+from runner.controller.jobs import abandoned, stands, stuck, unheeding
 from runner.controller.silence import Silence, deserted
 from runner.controller.starts import MOST, WITHIN_S, Starts, noted
 from runner.outcome import Ending
@@ -82,7 +82,8 @@ class ClusterPass:
     def jobs(self) -> None:
         """Name the Jobs that cannot start, delete those that are over, and those on lost nodes."""
         holding = holders.uids(self.queue.holdings()) if self.seen.jobs else set()
-        for one in stuck(self.seen, holding, self.sight.stuck_s, self.sight.silence.nodes):
+        lost = {*self.sight.silence.nodes, *unheeding(self.sight.whole)}
+        for one in stuck(self.seen, holding, self.sight.stuck_s, lost):
             self._find("stuck", one.job.name, one.reason, one.message, one.job.created_s)
             if one.over and stands(one, self.cluster.pods_of(one.job.uid), holders.uids(self.queue.holdings())):
                 self._delete(one.job.name, one.job.uid, f"it never started: {one.reason}")

@@ -110,5 +110,10 @@ def abandoned(seen: Snapshot, holders: Collection[str]) -> list[Job]:
     return found
 
 
+def unheeding(seen: Snapshot) -> set[str]:
+    """Nodes with a pod that was to end long ago. A controller that has just started knows a lost node by these."""
+    return {one.node for one in seen.pods.values() if _overdue(one, seen.now_s)}
+
+
 def _overdue(pod: Pod, now_s: float) -> bool:
     return not pod.ended and pod.deleted_s is not None and now_s - pod.deleted_s > LOST_S

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from runner.controller.passes import Stop
 from runner.controller.silence import FRESH_S, Silence, deserted
 from runner.reaper import reap_all
 from tests.controller.bulk import declared, expire_claims, submit
-from tests.controller.town import NOW_S, UIDS, Town, job, pod, seen, word
+from tests.controller.town import NOW_S, UIDS, Town, job, pending, pod, seen, word
 
 KNOWN = Silence({UIDS[0], UIDS[1]}, {"node-1": NOW_S})
 
@@ -42,6 +43,18 @@ def test_a_node_that_writes_of_any_pod_is_only_busy(heard_s: float, queue: str, 
     part = seen(job(), pod(), pod(3, heard_s=heard_s, queue=queue)).of("emails")
 
     assert bool(deserted(part, (), KNOWN)) is ends
+
+
+def test_a_controller_that_has_just_started_knows_a_lost_node_by_pods_that_do_not_end(url: str, mode: str) -> None:
+    """Seen: the CronJob's next pod remembers nothing, and waited for a minute."""
+    broker, _ = declared(url, mode)
+    now_s = time.time()
+    sent = pending(0, node="node-1", created_s=now_s - 16, scheduled_s=now_s - 16)
+    town = Town(job(0, created_s=now_s - 16), sent, pod(1, queue="images", deleted_s=now_s - 16))
+
+    Controller(broker, ControllerSettings(), Stop(), town).one_pass()
+
+    assert town.deleted == ["job-00000"]
 
 
 def test_what_is_gone_or_long_ago_is_forgotten() -> None:
