@@ -12,7 +12,7 @@ RUN pip install --quiet --no-compile --require-hashes --only-binary :all: --targ
  && pip install --quiet --no-compile --require-hashes --only-binary :all: --target /controller -r /requirements/controller.lock \
  && rm -rf /worker/bin /controller/bin
 COPY runner /worker/runner
-RUN cp -r /worker/runner /controller/runner && rm -rf /worker/runner/cli /worker/runner/controller \
+RUN cp -r /worker/runner /controller/runner && rm -rf /worker/runner/cli /worker/runner/controller /worker/runner/dev /worker/runner/testing \
  && find /worker /controller -name __pycache__ -type d -prune -exec rm -rf {} + \
  && python -m compileall -q -j 0 --invalidation-mode unchecked-hash /worker /controller
 
