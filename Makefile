@@ -25,7 +25,7 @@ test: lint ## checks and tests on the embedded server, under 3 minutes
 test-all: lint ## all tests in full: embedded server, redis-server, Cluster and Sentinel
 	$(BIN)/python -m pytest -n $(WORKERS) --full $(ARGS)
 
-test-slow: $(VENV)/.test ## what make test leaves out for its length: small runs of bench, chaos, demo and release
+test-slow: $(VENV)/.test ## what make test leaves out for its length: whole runs of bench, chaos, demo and release, long waits
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow --full $(ARGS)
 
 chaos: $(VENV)/.test ## 2,000 tasks in each mode while workers, controllers and Redis are killed (SEED=7)

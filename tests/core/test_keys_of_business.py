@@ -13,6 +13,7 @@ from tests.making import bury, claim, dead, held, later, push, submit
 KEY = "order 7 / é"
 
 
+@pytest.mark.slow
 def test_a_done_run_answers_for_its_key_even_after_a_dead_one_in_another_bucket(client: redis.Redis, mode: str) -> None:
     queue = Broker(client).declare(Declaration("emails", mode=mode, keep_done_s=4))
     for _ in range(4):

@@ -134,6 +134,7 @@ def test_full_memory_is_a_typed_error_and_nothing_is_written(queue: Queue, produ
     assert producer.submit("a", queue="emails").created
 
 
+@pytest.mark.slow
 def test_a_master_that_wants_replicas_refuses_without_them(queue: Queue, producer: Producer, client: redis.Redis) -> None:
     """C43: with min-replicas-to-write, what a failover could lose is refused instead."""
     client.config_set("min-replicas-to-write", 1)

@@ -216,6 +216,7 @@ def test_a_redis_that_restarts_while_a_task_ends_still_learns_its_outcome(tmp_pa
         assert pod.ended(20) == 0 and q.state() == "done" and q.notes("ran") == ["t1 1"]
 
 
+@pytest.mark.slow
 def test_a_connection_that_falls_silent_costs_no_claim(tmp_path: Path, backend: str, mode: str) -> None:
     """A Redis pod that is gone does not refuse, it never answers; the next beat on a new connection must come within the lease."""
     server = Server(binary_of(backend), port=free_port())
