@@ -186,7 +186,7 @@ def test_the_controller_may_be_a_deployment_and_ends_when_it_is_asked_to(corner:
     (pod,) = running(corner.items("pods", CONTROLLERS))
     task = small.producer.submit("kind.work", {}, queue="first", delay_s=1)
     small.done("first", [task.id])
-    asked_s = time.monotonic()
+    passed, asked_s = small.broker.last_pass(), time.monotonic()
 
     corner.kubectl("delete", "pod", pod["metadata"]["name"], "--timeout=60s")
 
@@ -194,7 +194,6 @@ def test_the_controller_may_be_a_deployment_and_ends_when_it_is_asked_to(corner:
     print(f"\n    the controller's pod was gone {ended_s:.1f} s after it was asked to end")
     assert ended_s < 15, "half of its grace"
     assert corner.items("cronjobs") == []
-    passed = small.broker.last_pass()
     until(lambda: small.broker.last_pass()["host"] != passed["host"], 60, every_s=0.5)
 
 
