@@ -121,7 +121,7 @@ class Producer:
         `moving`: it is on its way into another queue for a moment, ask again.
         """
         with self._explained():
-            opened = self._home(str(task_id), queue)
+            opened, _ = self._home(str(task_id), queue)
             return opened.cancel(str(task_id)) if opened else "unknown"
 
     def find(self, task_id: str | int, *, queue: str | None = None) -> tuple[str, Facts] | None:
@@ -136,8 +136,7 @@ class Producer:
         Nothing of the old one changes. Raises TaskUnknownError, and RefusedError where the body is not kept or it will run anyway.
         """
         with self._explained():
-            opened = self._home(str(task_id), queue)
-            before = opened.look(str(task_id)) if opened else None
+            opened, before = self._home(str(task_id), queue)
             fresh, line = new_id(now_ms()), json.dumps({"kind": "rerun", "of": str(task_id)}).encode()
             state = opened.rerun(str(task_id), fresh, line) if opened else "unknown"
         if state == "unknown":
@@ -149,10 +148,11 @@ class Producer:
             raise RefusedError(f"task {task_id!r} is {state} and will run anyway: only one that ended can be run again")
         return Receipt(fresh, "waiting", True, f"{before.state if before else 'dead'} {task_id}")
 
-    def _home(self, task_id: str, queue: str | None) -> Queue | None:
+    def _home(self, task_id: str, queue: str | None) -> tuple[Queue | None, Facts | None]:
+        """The queue to ask about this id, and what it said of it."""
         asked = [self._broker.open(queue)] if queue else None
         found = self._broker.find(task_id, asked)
-        return found[0] if found else asked[0] if asked else None
+        return found or (asked[0] if asked else None, None)
 
     def _lane(self, queue: str) -> Lane:
         opened = self._broker.open(queue)
