@@ -105,7 +105,11 @@ class Base:
 
     def run(self, name: str, *args: Argument) -> Any:
         """Run one script of this queue."""
-        return self.current(lambda: scripts.run(self.client, name, self.keys.all, (*self.head, *args)))
+        return self.run_fresh(name, lambda: args)
+
+    def run_fresh(self, name: str, args: Callable[[], Sequence[Argument]]) -> Any:
+        """The same with arguments that come out of the declaration: one that is found out of date must not decide."""
+        return self.current(lambda: scripts.run(self.client, name, self.keys.all, (*self.head, *args())))
 
     def run_all(self, calls: Sequence[tuple[str, Sequence[Argument]]]) -> list[Any]:
         """Run several scripts of this queue in one round trip."""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runner import scripts
 from runner.broker.base import Base, counters, raw, text
 from runner.errors import ClaimLostError
 from runner.scripts import Argument
@@ -95,12 +94,8 @@ class Claims(Base):
 
         Raises ClaimLostError.
         """
-        # The bound is read at each try: a declaration that is found out of date must not keep what the new one does not.
         own = (raw(task_id), token, result, attempt)
-        word = self.current(
-            lambda: scripts.run(self.client, "complete", self.keys.all, (*self.head, *own, self.declaration.history_bytes))
-        )
-        return _kept(text(word), task_id)
+        return _kept(text(self.run_fresh("complete", lambda: (*own, self.declaration.history_bytes))), task_id)
 
     def release(self, task_id: str, token: str, attempt: bytes) -> str:
         """Hand a task back with no attempt burnt: `ok`, `again` or `cancelled`.

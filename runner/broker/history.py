@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from runner.broker.base import Base, text
+from runner.scripts import Argument
 
 PAGE = 10
 """Entries read at once, each of which may have a body of 1 MiB."""
@@ -43,5 +44,8 @@ class History(Base):
 
     def trim_history(self, now_ms: int) -> int:
         """Drop one chunk of bodies that are over the caps of bytes or age; how many were."""
-        oldest_ms = now_ms - int(self.declaration.keep_done_s * 1000)
-        return int(self.run("trim_history", self.declaration.history_bytes, oldest_ms, TRIMMED_AT_ONCE))
+        return int(self.run_fresh("trim_history", lambda: self._bounds(now_ms)))
+
+    def _bounds(self, now_ms: int) -> tuple[Argument, ...]:
+        d = self.declaration
+        return (d.history_bytes, now_ms - int(d.keep_done_s * 1000), TRIMMED_AT_ONCE)
