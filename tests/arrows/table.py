@@ -14,6 +14,15 @@ from tests.keyspace import dump, plain
 
 Keys = dict[str, Any]
 UNCHANGED: Keys = {}
+HELD: Keys = {
+    "stream watched normal": ["a: {}"],
+    "tasks": {"a": "claimed normal token=t1"},
+    "claims": {"a": "held"},
+    "held": {"t1": "pod-1 - a"},
+    "counts": {"submitted": 1},
+    "list bodies": {"a": "{}"},
+}
+"""What `held(queue)` of tests/making.py leaves."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runner.broker import Queue
-from tests.arrows.table import UNCHANGED, Row, rows
+from tests.arrows.table import HELD, UNCHANGED, Row, rows
 from tests.making import LINE, dead, held, submit
 
 TABLE = [
@@ -59,14 +59,7 @@ TABLE = [
         when=lambda q, _: q.cancel("a"),
         says="cancelling",
         again="cancelling",
-        before={
-            "stream watched normal": ["a: {}"],
-            "tasks": {"a": "claimed normal token=t1"},
-            "claims": {"a": "held"},
-            "held": {"t1": "pod-1 - a"},
-            "counts": {"submitted": 1},
-            "list bodies": {"a": "{}"},
-        },
+        before=HELD,
         after={
             "stream watched normal": ["a: {}"],
             "tasks": {"a": "claimed normal wish=cancel token=t1"},
@@ -98,14 +91,7 @@ TABLE = [
         when=lambda q, _: q.cancel("a", "t9", LINE),
         says="lost",
         again="lost",
-        before={
-            "stream watched normal": ["a: {}"],
-            "tasks": {"a": "claimed normal token=t1"},
-            "claims": {"a": "held"},
-            "held": {"t1": "pod-1 - a"},
-            "counts": {"submitted": 1},
-            "list bodies": {"a": "{}"},
-        },
+        before=HELD,
         after=UNCHANGED,
     ),
     Row(

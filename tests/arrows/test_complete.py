@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runner.broker import Queue
-from tests.arrows.table import UNCHANGED, Row, rows
+from tests.arrows.table import HELD, UNCHANGED, Row, rows
 from tests.making import LINE, claim, done, end_lease, held, keeps, retry
 
 TABLE = [
@@ -13,14 +13,7 @@ TABLE = [
         when=lambda q, _: q.complete("a", "t1", b'{"n": 1}', LINE),
         says="ok",
         again="again",
-        before={
-            "stream watched normal": ["a: {}"],
-            "tasks": {"a": "claimed normal token=t1"},
-            "claims": {"a": "held"},
-            "held": {"t1": "pod-1 - a"},
-            "counts": {"submitted": 1},
-            "list bodies": {"a": "{}"},
-        },
+        before=HELD,
         after={"done": {"i:a": 'done t1 {"n": 1}', "l:a": '{"attempt":1}'}, "counts": {"submitted": 1, "done": 1}},
     ),
     Row(
@@ -29,14 +22,7 @@ TABLE = [
         when=lambda q, _: q.complete("a", "t1", b"", b""),
         says="ok",
         again="again",
-        before={
-            "stream watched normal": ["a: {}"],
-            "tasks": {"a": "claimed normal token=t1"},
-            "claims": {"a": "held"},
-            "held": {"t1": "pod-1 - a"},
-            "counts": {"submitted": 1},
-            "list bodies": {"a": "{}"},
-        },
+        before=HELD,
         after={
             "done": {"i:a": "done t1", "h:a": "ENTRY"},
             "history": ["a: {}"],
@@ -150,14 +136,7 @@ TABLE = [
         when=lambda q, _: q.complete("a", "t9", b"", b""),
         says="lost",
         again="lost",
-        before={
-            "stream watched normal": ["a: {}"],
-            "tasks": {"a": "claimed normal token=t1"},
-            "claims": {"a": "held"},
-            "held": {"t1": "pod-1 - a"},
-            "counts": {"submitted": 1},
-            "list bodies": {"a": "{}"},
-        },
+        before=HELD,
         after=UNCHANGED,
     ),
     Row(

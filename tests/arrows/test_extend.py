@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runner.broker import Queue
-from tests.arrows.table import UNCHANGED, Row, rows
+from tests.arrows.table import HELD, UNCHANGED, Row, rows
 from tests.making import held, retry
 
 TABLE = [
@@ -13,14 +13,7 @@ TABLE = [
         when=lambda q, _: q.extend("a", "t1"),
         says="ok",
         again="ok",
-        before={
-            "stream watched normal": ["a: {}"],
-            "tasks": {"a": "claimed normal token=t1"},
-            "claims": {"a": "held"},
-            "held": {"t1": "pod-1 - a"},
-            "counts": {"submitted": 1},
-            "list bodies": {"a": "{}"},
-        },
+        before=HELD,
         after=UNCHANGED,
     ),
     Row(
@@ -29,14 +22,7 @@ TABLE = [
         when=lambda q, it: q.extend("a", "t1", "half of it"),
         says="ok",
         again="ok",
-        before={
-            "stream watched normal": ["a: {}"],
-            "tasks": {"a": "claimed normal token=t1"},
-            "claims": {"a": "held"},
-            "held": {"t1": "pod-1 - a"},
-            "counts": {"submitted": 1},
-            "list bodies": {"a": "{}"},
-        },
+        before=HELD,
         after={
             "stream watched normal": ["a: {}"],
             "tasks": {"a": "claimed normal token=t1"},
@@ -68,14 +54,7 @@ TABLE = [
         when=lambda q, _: q.extend("a", "t9"),
         says="lost",
         again="lost",
-        before={
-            "stream watched normal": ["a: {}"],
-            "tasks": {"a": "claimed normal token=t1"},
-            "claims": {"a": "held"},
-            "held": {"t1": "pod-1 - a"},
-            "counts": {"submitted": 1},
-            "list bodies": {"a": "{}"},
-        },
+        before=HELD,
         after=UNCHANGED,
     ),
     Row(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from runner.broker import Queue
 from tests.arrows.saying import reaped
-from tests.arrows.table import UNCHANGED, Row, rows
+from tests.arrows.table import HELD, UNCHANGED, Row, rows
 from tests.making import end_lease, held
 
 TABLE = [
@@ -14,14 +14,7 @@ TABLE = [
         when=lambda q, _: reaped(q),
         says=["normal MS 0,0,0,0,0,0,0 - MS pod-1 stem:1 a"],
         again=["normal MS 0,0,0,0,0,0,0 - MS pod-1 stem:1 a"],
-        before={
-            "stream watched normal": ["a: {}"],
-            "tasks": {"a": "claimed normal token=t1"},
-            "claims": {"a": "held"},
-            "held": {"t1": "pod-1 - a"},
-            "counts": {"submitted": 1},
-            "list bodies": {"a": "{}"},
-        },
+        before=HELD,
         after={
             "stream watched normal": ["a: {}"],
             "tasks": {"a": "claimed normal token=stem:1"},
@@ -37,14 +30,7 @@ TABLE = [
         when=lambda q, _: reaped(q),
         says=[],
         again=[],
-        before={
-            "stream watched normal": ["a: {}"],
-            "tasks": {"a": "claimed normal token=t1"},
-            "claims": {"a": "held"},
-            "held": {"t1": "pod-1 - a"},
-            "counts": {"submitted": 1},
-            "list bodies": {"a": "{}"},
-        },
+        before=HELD,
         after=UNCHANGED,
     ),
     Row(

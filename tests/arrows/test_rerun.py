@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runner.broker import Queue
-from tests.arrows.table import UNCHANGED, Row, rows
+from tests.arrows.table import HELD, UNCHANGED, Row, rows
 from tests.making import LINE, done, held, keeps, retry_and_bury
 
 TABLE = [
@@ -37,14 +37,7 @@ TABLE = [
         when=lambda q, _: q.rerun("a", "b", LINE),
         says="claimed",
         again="claimed",
-        before={
-            "stream watched normal": ["a: {}"],
-            "tasks": {"a": "claimed normal token=t1"},
-            "claims": {"a": "held"},
-            "held": {"t1": "pod-1 - a"},
-            "counts": {"submitted": 1},
-            "list bodies": {"a": "{}"},
-        },
+        before=HELD,
         after=UNCHANGED,
     ),
     Row(

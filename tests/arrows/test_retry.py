@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runner.broker import Queue, Settled
-from tests.arrows.table import UNCHANGED, Row, rows
+from tests.arrows.table import HELD, UNCHANGED, Row, rows
 from tests.making import held, retry
 
 TABLE = [
@@ -59,14 +59,7 @@ TABLE = [
         when=lambda q, _: retry(q, "a", "t1", 60_000, "unknown_ms"),
         says="ok",
         again="again",
-        before={
-            "stream watched normal": ["a: {}"],
-            "tasks": {"a": "claimed normal token=t1"},
-            "claims": {"a": "held"},
-            "held": {"t1": "pod-1 - a"},
-            "counts": {"submitted": 1},
-            "list bodies": {"a": "{}"},
-        },
+        before=HELD,
         after={
             "tasks": {"a": "delayed normal counters=0,0,0,0,0,0,MS last=t1"},
             "bodies": {"a": "{}"},
@@ -97,14 +90,7 @@ TABLE = [
         when=lambda q, _: retry(q, "a", "t9"),
         says="lost",
         again="lost",
-        before={
-            "stream watched normal": ["a: {}"],
-            "tasks": {"a": "claimed normal token=t1"},
-            "claims": {"a": "held"},
-            "held": {"t1": "pod-1 - a"},
-            "counts": {"submitted": 1},
-            "list bodies": {"a": "{}"},
-        },
+        before=HELD,
         after=UNCHANGED,
     ),
     Row(

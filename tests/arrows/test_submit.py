@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from runner.broker import Queue
 from tests.arrows.saying import received
-from tests.arrows.table import UNCHANGED, Row, rows
+from tests.arrows.table import HELD, UNCHANGED, Row, rows
 from tests.making import dead, held, retry_and_bury, submit
 
 TABLE = [
@@ -79,14 +79,7 @@ TABLE = [
         when=lambda q, _: received(submit(q, "a")),
         says="a claimed, there already",
         again="a claimed, there already",
-        before={
-            "stream watched normal": ["a: {}"],
-            "tasks": {"a": "claimed normal token=t1"},
-            "claims": {"a": "held"},
-            "held": {"t1": "pod-1 - a"},
-            "counts": {"submitted": 1},
-            "list bodies": {"a": "{}"},
-        },
+        before=HELD,
         after=UNCHANGED,
     ),
     Row(
